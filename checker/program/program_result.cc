@@ -51,6 +51,8 @@ Json program_result(const ProgramRun& run) {
       !searched.is_object() || (searched["complete"] == true && searched["model"] == run.options.model);
   const bool all_images = !explored.functional && !explored.interrupted && !explored.truncated &&
                           explored.troubles.empty() && !unseen && explored.covered == explored.states;
+  // No schedule could be followed.
+  const bool nothing = searched.is_object() && !all_schedules && explored.crash_points == 0;
   const std::string printing = printing_options(run.commands);
   const bool all_outputs = explored.unjudged_outputs == 0;
   const bool threads = searched.is_object() || run.threads > 1;
@@ -148,6 +150,7 @@ Json program_result(const ProgramRun& run) {
           {"verdict", explored.unrepeatable || unseen ? "unknown"
                       : !explored.findings.empty()    ? "inconsistent"
                       : !explored.troubles.empty()    ? "unknown"
+                      : nothing                       ? "unknown"
                                                       : "consistent"},
           {"withdrawn", withdrawn},
           {"functional", explored.functional},

@@ -5,6 +5,7 @@ Each program of `programs/threads` has a bug, most of them one that needs a cert
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -106,10 +107,10 @@ def odd(kv: Kv, what: str, *more: str) -> Answer:
 @pytest.mark.parametrize(
     ("what", "told"),
     [
-        ("time", "the program is not a function of its schedule"),
+        ("process", "the program is not a function of its schedule"),
         ("timers", "a thread that code without hooks has started works beside those that are scheduled"),
         ("signals", "target code sends a signal to a thread"),
-        ("stores", "at a schedule of 10000 decisions: a loop may store for ever"),
+        ("stores", "a schedule has no end within 10000 decisions: a loop may go on for ever"),
         ("at-times", "a thread that had to go on waits in a system call"),
     ],
 )
@@ -119,6 +120,37 @@ def test_what_cannot_be_followed_is_not_complete(kv: Kv, what: str, told: str) -
     assert "Verdict: consistent, sampled" in answer.out
     assert f"(not all schedules: {told}" in answer.out
     assert "not all" in answer.out
+
+
+def test_a_search_that_can_follow_no_schedule_is_unknown(kv: Kv) -> None:
+    """Its tree of schedules is empty."""
+    answer = odd(kv, "forks")
+    assert answer.code == 3, answer
+    assert "Verdict: unknown, sampled: 0 of 0 crash states" in answer.out
+    assert "(not all schedules: the program forks while its threads are scheduled)" in answer.out
+
+
+def test_a_loop_that_stores_for_ever_leaves_the_other_schedules_judged(kv: Kv) -> None:
+    answer = odd(kv, "stores", "--json")
+    schedules = json.loads(answer.out)["runs"][0]["coverage"]["schedules"]
+    assert schedules["schedules"] > 32, schedules
+
+
+def test_times_are_a_function_of_the_schedule(kv: Kv) -> None:
+    answer = odd(kv, "times")
+    assert answer.code == 0, answer
+    assert "Verdict: consistent, complete" in answer.out
+
+
+@pytest.mark.parametrize("bug", [(), ("-DBUG",)], ids=["twin", "bug"])
+@pytest.mark.parametrize("how", ["clock", "chrono", "cycles", "sleep", "count", "poll"])
+def test_retries_are_waiting(kv: Kv, how: str, bug: tuple[str, ...]) -> None:
+    """Whoever tries a lock again and again waits for it, whatever timer, sleep, or count of its own is in the loop."""
+    build(kv.folder, "retries.cc", *bug)
+    words = ["--record", f"./prog {how} pool", "--recover", "./prog check pool", "--pool", "pool"]
+    answer = kv.cli("run", *words, "--threads", "scheduled", "--explain", "0", "--format", "text", "--json")
+    assert answer.code == (1 if bug else 0), answer
+    assert answer.run["coverage"]["schedules"]["complete"], answer.run["coverage"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <utility>
 
 #include "base/signal_name.h"
@@ -23,6 +24,10 @@ constexpr int kQuiet = 4, kMostRehearsals = 100;
 // Ways that wait to be run, before those that lead to few others come first.
 constexpr size_t kMostWaiting = 50'000;
 
+// Schedules that are not followed to their end: how many there may be, how many of these because nothing moved, for
+// which they were waited for, and how many of their decisions others part from. They are long, and much alike.
+constexpr size_t kMostPassedOver = 32, kMostStalls = 2, kDecisionsOfPassedOver = 64;
+
 // Runs of operations one after the other, at most.
 constexpr size_t kMostOrders = 4096;
 
@@ -33,6 +38,11 @@ bool same(const Decision& a, const Decision& b) {
 }  // namespace
 
 bool ProgramSearch::give_up(std::string reason) {
+  over_ = true;
+  return pass_over(std::move(reason));
+}
+
+bool ProgramSearch::pass_over(std::string reason) {
   if (counts_.reason.empty()) counts_.reason = std::move(reason);
   return false;
 }
@@ -52,6 +62,8 @@ std::optional<EngineError> ProgramSearch::run() {
   counts_.steps = tree_->steps();
   counts_.cuts = tree_->cuts();
   counts_.frontiers = tree_->frontiers();
+  // Nothing that was run could be followed.
+  if (!tree_->begun()) tree_->begin({}, threads_);
   if (const auto wrong = tree_->finish(summary().dump(-1, ' ', false, Json::error_handler_t::replace))) {
     return usage_error(*wrong);
   }
@@ -109,64 +121,72 @@ bool ProgramSearch::learn(const ScheduledRun& run) {
   for (const uint64_t place : run.found) {
     if (places_.insert(place).second) fresh.push_back(place);
   }
-  if (!runs_->add_places(fresh)) give_up("its threads share more places than can be kept");
+  if (!runs_->add_places(fresh)) pass_over("its threads share more places than can be kept");
   return !fresh.empty();
 }
 
 void ProgramSearch::bounded() {
   const uint32_t most = *options_.limits.preemptions;
-  for (bool again = true; again && counts_.reason.empty();) {
+  // What is known to be missing of the search is no reason against its first schedule.
+  for (bool again = true; again;) {
     again = false;
     counts_.schedules = counts_.ended = 0;
     // By the preemptions that they have: so a finding is met first where it needs the fewest.
     std::vector<std::vector<Way>> ways(most + 1);
     ways[0].emplace_back();
-    size_t waiting = 1;
-    while (waiting > 0 && counts_.reason.empty()) {
+    while (!again && (counts_.schedules == 0 || !over_)) {
+      const auto waiting = [](size_t sum, const std::vector<Way>& some) { return sum + some.size(); };
+      const size_t left = std::accumulate(ways.begin(), ways.end(), size_t{0}, waiting);
+      if (left == 0) break;
       const auto has = [](const std::vector<Way>& some) { return !some.empty(); };
       std::vector<Way>& some =
-          waiting < kMostWaiting ? *std::ranges::find_if(ways, has) : *std::find_if(ways.rbegin(), ways.rend(), has);
+          left < kMostWaiting ? *std::ranges::find_if(ways, has) : *std::find_if(ways.rbegin(), ways.rend(), has);
       const Way way = std::move(some.back());
       some.pop_back();
-      --waiting;
       if (options_.limits.schedules > 0 && counts_.schedules >= options_.limits.schedules) {
         give_up("after " + std::to_string(counts_.schedules) + " schedules (--schedules)");
         break;
       }
       const auto run = follow({.choices = way.choices});
       if (!run) break;
-      if (learn(*run)) {
+      if (!over_ && learn(*run)) {
         ++counts_.restarts;
         again = true;
-        break;
-      }
-      const auto decisions = std::make_shared<const std::vector<Decision>>(run->decisions);
-      bool alike = decisions->size() >= way.choices.size() && (!way.choices.empty() || does_it_again(*run));
-      for (size_t i = 0; alike && i < way.choices.size(); ++i) {
-        alike = same((*decisions)[i], (*way.decisions)[i]) && (*decisions)[i].to == way.choices[i];
-      }
-      if (!alike) {
-        give_up(
-            "the program is not a function of its schedule: run twice, its threads did not do the same (it may depend "
-            "on time, random numbers, other processes or addresses)");
-        break;
-      }
-      uint32_t preemptions = 0;
-      const auto cost = [](const Decision& decision, uint32_t to) { return decision.costly >> to & 1u; };
-      for (size_t i = 0; i < decisions->size(); ++i) {
-        const Decision& decision = (*decisions)[i];
-        for (uint32_t to = 1; i >= way.choices.size() && to < 16; ++to) {
-          if (to == decision.to || (decision.may >> to & 1) == 0) continue;
-          if (preemptions + cost(decision, to) > most) continue;
-          Way other{.choices = {}, .decisions = decisions};
-          for (size_t before = 0; before < i; ++before) other.choices.push_back((*decisions)[before].to);
-          other.choices.push_back(static_cast<uint16_t>(to));
-          ways[preemptions + cost(decision, to)].push_back(std::move(other));
-          ++waiting;
-        }
-        preemptions += cost(decision, decision.to);
+      } else {
+        branch(*run, way, &ways);
       }
     }
+  }
+}
+
+void ProgramSearch::branch(const ScheduledRun& run, const Way& way, std::vector<std::vector<Way>>* ways) {
+  const bool whole = run.end != ScheduleEnd::kTooLong && run.stalled.empty();
+  const auto decisions = std::make_shared<const std::vector<Decision>>(run.decisions);
+  bool alike = decisions->size() >= way.choices.size() && (!way.choices.empty() || !whole || does_it_again(run));
+  for (size_t i = 0; alike && i < way.choices.size(); ++i) {
+    alike = same((*decisions)[i], (*way.decisions)[i]) && (*decisions)[i].to == way.choices[i];
+  }
+  if (!alike) {
+    give_up(
+        "the program is not a function of its schedule: run twice, its threads did not do the same (it may depend "
+        "on time, random numbers, other processes or addresses)");
+    return;
+  }
+  const size_t end =
+      whole ? decisions->size() : std::min(decisions->size(), way.choices.size() + kDecisionsOfPassedOver);
+  uint32_t preemptions = 0;
+  const auto cost = [](const Decision& decision, uint32_t to) { return decision.costly >> to & 1u; };
+  for (size_t i = 0; i < end; ++i) {
+    const Decision& decision = (*decisions)[i];
+    for (uint32_t to = 1; i >= way.choices.size() && to < 16; ++to) {
+      if (to == decision.to || (decision.may >> to & 1) == 0) continue;
+      if (preemptions + cost(decision, to) >= ways->size()) continue;
+      Way other{.choices = {}, .decisions = decisions};
+      for (size_t before = 0; before < i; ++before) other.choices.push_back((*decisions)[before].to);
+      other.choices.push_back(static_cast<uint16_t>(to));
+      (*ways)[preemptions + cost(decision, to)].push_back(std::move(other));
+    }
+    preemptions += cost(decision, decision.to);
   }
 }
 
@@ -179,7 +199,7 @@ bool ProgramSearch::does_it_again(const ScheduledRun& run) {
 void ProgramSearch::sampled() {
   const uint64_t wanted = options_.limits.schedules;
   const bool pct = options_.kind == "pct";
-  for (uint64_t i = 0; i < wanted && counts_.reason.empty(); ++i) {
+  for (uint64_t i = 0; i < wanted && (i == 0 || !over_); ++i) {
     const auto run = follow({.tail = pct ? Tail::kPct : Tail::kRandom,
                              .seed = options_.limits.seed * 1'000'003 + i,
                              .changes = options_.limits.changes,
@@ -239,12 +259,14 @@ std::optional<ScheduledRun> ProgramSearch::follow(const ScheduleRequest& request
   if (!run) return std::nullopt;
   ++counts_.schedules;
   if (!run->stalled.empty()) {
-    give_up(run->stalled);
-    return std::nullopt;
+    // What it has recorded has no end. Others may part from it.
+    pass_over(run->stalled);
+    if (++stalls_ >= kMostStalls) over_ = true;
+    return run;
   }
   const auto events = events_of_run();
   if (!events) return std::nullopt;
-  if (counts_.schedules == 1 && counts_.restarts == 0) tree_->begin(*events, threads_);
+  if (!tree_->begun()) tree_->begin(*events, threads_);
   if (!tree_->add(*events)) {
     give_up("the program did not begin the same way twice: it depends on more than its schedule");
     return std::nullopt;
@@ -260,7 +282,9 @@ void ProgramSearch::judge_end(const ScheduledRun& run) {
     case ScheduleEnd::kDeadlock:
       return tree_->add_trouble(Trouble::kDeadlock, run.text);
     case ScheduleEnd::kTooLong:
-      give_up("at a schedule of " + std::to_string(runtime::kMostDecisions) + " decisions: a loop may store for ever");
+      pass_over("a schedule has no end within " + std::to_string(runtime::kMostDecisions) +
+                " decisions: a loop may go on for ever, and others part from it near its beginning only");
+      if (++passed_over_ >= kMostPassedOver) over_ = true;
       return;
     case ScheduleEnd::kMany:
       give_up("its threads share more places than can be kept");

@@ -75,7 +75,11 @@ class ProgramSearch {
   bool does_it_again(const ScheduledRun& run);
   void judge_end(const ScheduledRun& run);
   bool learn(const ScheduledRun& run);
+  // The search ends, or it goes on without what lies behind the schedule at hand. False.
   bool give_up(std::string reason);
+  bool pass_over(std::string reason);
+  // Ways that part from a run behind the decisions that were asked for.
+  void branch(const ScheduledRun& run, const Way& way, std::vector<std::vector<Way>>* ways);
 
   const ProgramSearchOptions& options_;
   ScheduledRuns* runs_;
@@ -89,6 +93,8 @@ class ProgramSearch {
   SearchCounts counts_;
   uint32_t threads_ = 1;
   uint32_t length_ = 0;  // decisions of the longest schedule so far
+  bool over_ = false;
+  size_t passed_over_ = 0, stalls_ = 0;
   int status_ = 0;
   std::string stalled_;
 };

@@ -43,12 +43,30 @@ static int waits_at_times() {
   return 0;
 }
 
-static int depends_on_time() {
-  std::thread writer([] {
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
-    put_and_persist(&all->data, static_cast<uint64_t>(now.tv_nsec) + 1);
-  });
+static int depends_on_process() {
+  std::thread writer([] { put_and_persist(&all->data, static_cast<uint64_t>(getpid())); });
+  writer.join();
+  return 0;
+}
+
+// The clock is the schedule's, and it does not stand still.
+static int stores_times() {
+  const auto now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_REALTIME, &time);
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+  };
+  const uint64_t began = now();
+  std::thread writer([&] { put_and_persist(&all->data, now()); });
+  writer.join();
+  const uint64_t took = now() - began;
+  return 1'000'000'000 / took == 0;
+}
+
+// What a child does is seen by nobody, whatever the schedule.
+static int forks() {
+  std::thread writer(put_data);
+  if (const pid_t child = fork(); child == 0) _exit(0);
   writer.join();
   return 0;
 }
@@ -106,7 +124,9 @@ int main(int argc, char** argv) {
   if (is("check")) return !holds(all);
   if (is("call")) return waits_in_a_call();
   if (is("at-times")) return waits_at_times();
-  if (is("time")) return depends_on_time();
+  if (is("process")) return depends_on_process();
+  if (is("times")) return stores_times();
+  if (is("forks")) return forks();
   if (is("many")) return many_threads();
   if (is("signals")) return signals();
   if (is("timers")) return timers();
