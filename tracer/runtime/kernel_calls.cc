@@ -7,8 +7,7 @@
 // itself, and what came is announced afterwards.
 //
 // Known inaccuracies: calls of the kernel that are not listed here answer EFAULT for a watched pool; in a recorded
-// program they, and what the C library reads for itself (fread straight into a pool), are not seen, and unseen_stores.h
-// notices what they leave.
+// program some are in stored_results.cc, and what the others leave is noticed by unseen_stores.h.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -240,7 +239,13 @@ ssize_t writev(int fd, const iovec* parts, int count) {
 }
 
 size_t fread(void* buffer, size_t size, size_t count, FILE* file) {
-  if (!in_pool(buffer) || size == 0) return NEXT(fread)(buffer, size, count, file);
+  if (size == 0) return NEXT(fread)(buffer, size, count, file);
+  if (!in_pool(buffer)) {
+    const size_t done = NEXT(fread)(buffer, size, count, file);
+    // A part of an item may have come as well; what did not come is as it was.
+    recorded(buffer, static_cast<ssize_t>(std::min(done + 1, count) * size), call_site());
+    return done;
+  }
   size_t items = 0;
   read_aside(buffer, size * count, call_site(), [&](void* to) {
     items = NEXT(fread)(to, size, count, file);

@@ -16,6 +16,7 @@
 #include "tracer/valgrind/file_calls.h"
 #include "tracer/valgrind/file_reads.h"
 #include "tracer/valgrind/recorder.h"
+#include "tracer/valgrind/untold_writes.h"
 
 enum { kMostPools = 64, kPage = 4096, kWriteAppend = 16 /* RWF_APPEND */ };
 
@@ -269,6 +270,7 @@ void pc_post_syscall(ThreadId tid, UInt number, UWord* args, UInt count, SysRes 
   if (pc_has_device() || sr_isError(result)) return;
   const UWord value = sr_Res(result);
   if (pc_loads) pc_reads_post_syscall(tid, number, args, value);
+  pc_untold_writes(tid, number, args);
   switch (number) {
     case __NR_mmap:
       after_mmap(tid, args, value);
