@@ -113,6 +113,7 @@ ProgramExplored ProgramExplorer::explore() {
     while (!last.empty() && wants_repeats(true) && repeat(last, 1)) {
     }
   }
+  repeat_in_other_seconds();
   // What is open for want of cuts inside recovery alone is covered.
   std::set<uint64_t> open_operations;
   for (const auto& [number, open] : open_) {

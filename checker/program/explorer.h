@@ -13,8 +13,9 @@
 // A recovery must be a function of its image, and only repeating it tells. So the images are run twice, the second time
 // by processes at other addresses: all of the first thousand, some of the others, and in short runs several times,
 // until there are so many repetitions that a recovery which fails at random in a hundredth of its runs would have
-// shown. The image of a finding is run some times more before it is told of. At the first difference nothing is
-// believed any more.
+// shown. The repetitions are given files with other times and inodes. Where runs ask for the time, some images are run
+// once more in other seconds, at the end. The image of a finding is run some times more before it is told of. At the
+// first difference nothing is believed any more.
 //
 // Where there are too many images, the floor, the visible image, every single line lost or persisted and a seeded
 // random draw are tried, and the coverage says `sampled`.
@@ -53,6 +54,7 @@ struct ProgramExplored {
   std::string untraced_because;         // why the tracer was given up; empty when it was not
   uint64_t outcomes = 0;                // distinct ones
   uint64_t repeats = 0;                 // runs of images that had been run; all came to the same, unless unrepeatable
+  int clock_seconds = 0;                // other seconds of the clock in which some of them were
   uint64_t reordered = 0;               // images with the right lines in another order
   uint64_t timeouts = 0;                // runs that did not end
   // Crash points where only exit status counted although commands print: before the first operation, when nothing is
@@ -173,6 +175,12 @@ class ProgramExplorer {
   bool repeat_some(const std::vector<Choice>& again);
   bool repeat_more(const std::vector<Choice>& again);
   void count_end(const ProgramOutcome& outcome);
+  // Keeps some of the crash point's images that were run, for repeat_in_other_seconds().
+  void keep_for_later(const std::vector<Choice>& ran);
+  // Runs the kept images again in other seconds of the clock, where runs ask for it.
+  void repeat_in_other_seconds();
+  // One walk over the trace that runs the kept images. False when the exploration has to end.
+  bool repeat_kept();
   // Whether there should be more repetitions than one an image.
   bool wants_repeats(bool at_the_end) const;
   double seconds() const;
@@ -208,7 +216,9 @@ class ProgramExplorer {
   ImageMemo memo_;
   Behaviours behaviours_;
   bool tracing_;
-  uint64_t images_ = 0;                // that were run
+  uint64_t images_ = 0;                           // that were run
+  std::map<uint64_t, std::vector<Choice>> kept_;  // of them, by the crash point's number
+  size_t kept_images_ = 0;
   bool elsewhere_ = false;             // where the last repetition was
   double repeat_seconds_ = 0;          // of those beyond one an image
   size_t portion_ = 1;                 // images that are run at once

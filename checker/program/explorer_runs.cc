@@ -1,5 +1,7 @@
 // The explorer's runs: of images that are not known yet, and again of those that are.
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "checker/program/explorer.h"
 
@@ -14,6 +16,12 @@ constexpr uint64_t kLeastRepeats = 300;
 // not wait for it, and at the end so many seconds.
 constexpr int kMostRounds = 7;
 constexpr double kMostRepeatSeconds = 5, kRepeatShare = 0.25;
+// Images that are run in other seconds of the clock, and in how many: a recovery that asks for the time modulo seven
+// shows. Where nobody knows whether it asks, in one.
+constexpr size_t kMostKept = 128;
+constexpr int kOtherSeconds = 6, kOtherSecondsUnknown = 1;
+// Such a second is given up when this much of the run's time, and more than so many seconds, have gone into them.
+constexpr double kMostClockSeconds = 10;
 
 }  // namespace
 
@@ -40,6 +48,7 @@ bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageM
       // Those that block are waited for one by one, so that it can be given up.
       portion_ = out_.timeouts > timeouts ? 1 : std::min(2 * portion_, kMostPortion);
       for (size_t i = 0; i < unknown_names.size(); ++i) memo_.add(unknown_names[i], (*ran)[i]);
+      keep_for_later(unknown);
       if (!repeat_some(wanted_again(unknown, *ran))) return false;
       listener_.progressed(out_);
     }
@@ -113,6 +122,7 @@ std::optional<bool> ProgramExplorer::take_reported(const std::vector<Choice>& ch
     count_end(ends[i]);
     memo_.add(image_name(unknown[i]), ends[i]);
   }
+  keep_for_later(unknown);
   if (!repeat_more(again)) return std::nullopt;
   listener_.progressed(out_);
   for (const Choice& choice : choices) outcomes->push_back(*memo_.find(image_name(choice)));
@@ -152,6 +162,64 @@ bool ProgramExplorer::repeat(const std::vector<Choice>& choices, int rounds) {
   return true;
 }
 
+void ProgramExplorer::keep_for_later(const std::vector<Choice>& ran) {
+  if (inner_) return;
+  for (const Choice& choice : ran) {
+    if (memo_[*memo_.find(image_name(choice))].kind == ProgramOutcome::Kind::kTimeout) continue;
+    if (kept_images_ == kMostKept) {
+      // Every other crash point, so that those of the whole run are among them.
+      bool drop = false;
+      std::erase_if(kept_, [&](const auto& entry) {
+        drop = !drop;
+        if (!drop) kept_images_ -= entry.second.size();
+        return !drop;
+      });
+      if (kept_images_ == kMostKept) return;
+    }
+    kept_[follower_->instant().ordinal].push_back(choice);
+    ++kept_images_;
+  }
+}
+
+void ProgramExplorer::repeat_in_other_seconds() {
+  const ImageWorker::Clock clock = workers_->clock();
+  if (clock == ImageWorker::Clock::kNotAsked || kept_.empty()) return;
+  const int seconds = clock == ImageWorker::Clock::kAsked ? kOtherSeconds : kOtherSecondsUnknown;
+  const double start = this->seconds();
+  const auto second = [] { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); };
+  for (auto last = second(); out_.clock_seconds < seconds && !stopped();) {
+    const double spent = this->seconds() - start;
+    if (spent > std::max(kMostClockSeconds, kRepeatShare * this->seconds())) return;
+    if (second() == last) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      continue;
+    }
+    last = second();
+    if (!repeat_kept()) return;
+    ++out_.clock_seconds;
+  }
+}
+
+bool ProgramExplorer::repeat_kept() {
+  workers_->clear();
+  names_ = ImageNames(pool_);
+  ahead_.reset();
+  auto begun = begin_(pool_);
+  if (!begun) return ended_by(begun.error());
+  follower_ = std::move(*begun);
+  const uint64_t last = kept_.rbegin()->first;
+  while (follower_->next([](const Event&) {})) {
+    const uint64_t number = follower_->instant().ordinal;
+    const auto kept = kept_.find(number);
+    if (kept == kept_.end()) continue;
+    workers_->next(follow_images(follower_.get(), pool_, &names_));
+    sets_ = follower_->frontier().sets();
+    if (!repeat(kept->second, 1)) return false;
+    if (number == last) return true;
+  }
+  return !follower_->error() || ended_by(usage_error(*follower_->error()));
+}
+
 std::optional<ImageMemo::Id> ProgramExplorer::outcome_of(const Choice& choice) {
   std::vector<ImageMemo::Id> outcomes;
   if (!run({choice}, &outcomes)) return std::nullopt;
@@ -164,9 +232,11 @@ void ProgramExplorer::not_repeatable(const ProgramOutcome& once, const ProgramOu
            std::to_string(outcome.code);
   };
   out_.unrepeatable = true;
-  out_.troubles.push_back(
-      "recovery came to different ends on images that it cannot tell apart (" + text(once) + "; " + text(again) +
-      "): it depends on something other than the bytes of its pools, such as time, random numbers or other files");
+  out_.troubles.push_back("recovery came to different ends on images that it cannot tell apart (" + text(once) + "; " +
+                          text(again) +
+                          "): it depends on something other than the bytes of its pools, such as the clock, the times "
+                          "or inode numbers of its "
+                          "files, random numbers or other files");
 }
 
 }  // namespace powercut

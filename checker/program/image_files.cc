@@ -20,6 +20,7 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr mode_t kMode = 0600;
+constexpr uint64_t kSecond = 1'000'000'000;
 
 uint64_t pages_up(uint64_t size) { return (size + kPage - 1) / kPage * kPage; }
 
@@ -46,6 +47,9 @@ void clear_folder(const std::string& folder, const std::string& kept) {
 
 Result<std::unique_ptr<ImageFiles>> ImageFiles::create(const std::string& folder, const TracePools& pools) {
   std::unique_ptr<ImageFiles> out(new ImageFiles);
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  out->made_ = static_cast<uint64_t>(now.tv_sec) * kSecond + static_cast<uint64_t>(now.tv_nsec);
   out->space_ = pages_up(pools.space);
   for (const PoolWindow& window : pools.windows) out->space_ += window.device ? pages_up(window.size) : 0;
   void* expected =
@@ -86,8 +90,8 @@ ImageFiles::~ImageFiles() {
   if (expected_ != nullptr) munmap(expected_, space_);
 }
 
-std::optional<EngineError> ImageFiles::open(File* file) {
-  const std::string path = file->folder + "/" + file->name;
+std::optional<EngineError> ImageFiles::open(File* file, const std::string& folder) {
+  const std::string path = (folder.empty() ? file->folder : folder) + "/" + file->name;
   file->fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kMode);
   struct stat status{};
   if (file->fd < 0 || ftruncate(file->fd, static_cast<off_t>(file->size)) != 0 || fstat(file->fd, &status) != 0) {
@@ -107,8 +111,45 @@ std::optional<EngineError> ImageFiles::make_anew(File* file) {
   file->mapped = nullptr;
   clear_folder(file->folder, "");
   if (auto wrong = open(file)) return wrong;
-  compare(*file, 0, file->size);
+  return fill(*file);
+}
+
+std::optional<EngineError> ImageFiles::fill(const File& file) {
+  for (uint64_t at = 0; at < file.size; at += kPage) {
+    if (!written((file.offset + at) / kPage)) continue;
+    const uint64_t part = std::min(kPage, file.size - at);
+    const ssize_t done = pwrite(file.fd, expected_ + file.offset + at, part, static_cast<off_t>(at));
+    if (done != static_cast<ssize_t>(part)) return broken("no room for a crash image", file.folder + "/" + file.name);
+  }
   return std::nullopt;
+}
+
+std::optional<EngineError> ImageFiles::change_inodes() {
+  for (File& file : files_) {
+    munmap(file.mapped, file.room);
+    close(file.fd);
+    file.mapped = nullptr;
+    // The old ones are there until the new ones are: none gets a number that is free again.
+    const std::string folder = file.folder + ".next";
+    if (mkdir(folder.c_str(), 0700) != 0) return broken("cannot be made", folder);
+    if (auto wrong = open(&file, folder)) return wrong;
+    std::error_code failed;
+    std::filesystem::remove_all(file.folder, failed);
+    if (!failed) std::filesystem::rename(folder, file.folder, failed);
+    if (failed) return broken("cannot be put in the place of the last one", folder);
+    if (auto wrong = fill(file)) return wrong;
+  }
+  return std::nullopt;
+}
+
+void ImageFiles::set_times(uint64_t before) {
+  const uint64_t when = made_ - before;
+  const timespec time = {.tv_sec = static_cast<time_t>(when / kSecond), .tv_nsec = static_cast<long>(when % kSecond)};
+  const timespec both[] = {time, time};
+  for (const File& file : files_) {
+    futimens(file.fd, both);
+    utimensat(AT_FDCWD, file.folder.c_str(), both, 0);
+  }
 }
 
 void ImageFiles::put(uint64_t line, const Content& content) {

@@ -8,7 +8,9 @@
 // A device's lines name the contents of its sectors (tracer/stream/STREAM.md, "Devices"), and its first line the size
 // that the file has in the image.
 //
-// Not restored: times, owner and extended attributes.
+// A recovery may ask for what a power cut does not leave: when its files were changed, and which inodes they are. Each
+// run is given times of the caller's choice, and now and then other inodes. Not restored: owner and extended
+// attributes.
 #ifndef POWERCUT_CHECKER_PROGRAM_IMAGE_FILES_H_
 #define POWERCUT_CHECKER_PROGRAM_IMAGE_FILES_H_
 
@@ -40,6 +42,10 @@ class ImageFiles {
   void put(uint64_t line, const Content& content);
   // Set when the image at hand is not what put() made it.
   const std::optional<EngineError>& full() const { return full_; }
+  // Before a run: the files and their folders were changed and accessed so many nanoseconds before create().
+  void set_times(uint64_t before);
+  // The files and their folders are other inodes from now on, with the same bytes. Between two runs.
+  std::optional<EngineError> change_inodes();
   // After a run and all its processes have ended. Returns how many pages it had changed. `changed`: no others are.
   using Pages = std::vector<powercut_image_page>;
   Result<uint64_t> restore(const std::optional<Pages>& changed = std::nullopt);
@@ -57,7 +63,10 @@ class ImageFiles {
     uint8_t* mapped = nullptr;
   };
   ImageFiles() = default;
-  std::optional<EngineError> open(File* file);
+  // `folder`: where it is made, for now; empty: its own.
+  std::optional<EngineError> open(File* file, const std::string& folder = {});
+  // Writes the expected bytes to a file that holds none.
+  std::optional<EngineError> fill(const File& file);
   std::optional<EngineError> make_anew(File* file);
   uint64_t restore_all(const File& file);
   // Bytes of one page, at this place of `expected_`.
@@ -73,6 +82,7 @@ class ImageFiles {
   uint64_t space_ = 0;
   uint8_t* expected_ = nullptr;  // the whole offset space, and behind it the bytes of devices
   std::vector<uint64_t> written_;
+  uint64_t made_ = 0;  // nanoseconds of the clock
   std::optional<EngineError> full_;
 };
 

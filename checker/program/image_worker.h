@@ -107,8 +107,8 @@ class ImageWorker {
   // Whether traced runs report their reads themselves, and none was refused.
   bool reports() const { return commands_->report() && unreported_.empty(); }
   // Runs the commands on the image that files() hold, and restores it; once more, with second_timeout(), when one of
-  // them does not end. With `elsewhere` the processes have other addresses: an outcome that depends on the image alone
-  // is the same.
+  // them does not end. With `elsewhere` the processes have other addresses, and the files other times and, as long as
+  // that takes little of the time, other inodes: an outcome that depends on the image alone is the same.
   Result<ProgramOutcome> run(bool elsewhere = false);
   // The same with the bytes of the image that the outcome depends on: commands that can report their reads do, others
   // run under commands.tracer. So do all, from then on, where a report is refused. Nothing when the trace does not
@@ -123,6 +123,9 @@ class ImageWorker {
     bool report_refused = false;  // by a command that reports its reads itself
   };
   Result<Traced> trace(bool falls_back = true);
+  // Whether a run has asked which time it is, as far as that is known.
+  enum class Clock : uint8_t { kNotAsked, kUnknown, kAsked };
+  Clock clock() const;
   // From now on no run reports its reads. False: none did before, or there is no tracer.
   bool distrust_reports(const std::string& why);
   // Sentences about how the commands are run, for the result.
@@ -144,6 +147,8 @@ class ImageWorker {
   Result<Traced> trace_once();
   // Runs `recover` once more, under the tracer that records what it does to its device; the stream is in `traced`.
   std::optional<EngineError> trace_device(Traced* traced);
+  // Makes another file of the image, to those who ask for more than its bytes.
+  std::optional<EngineError> disguise();
   void keep_stream(Traced* traced);
   enum class How { kUsual, kElsewhere, kTraced, kDeviceTraced };
   std::vector<Step> make_steps(How how) const;
@@ -153,7 +158,10 @@ class ImageWorker {
   const ProgramCommands* commands_ = nullptr;
   Guardian* guardian_ = nullptr;
   const std::atomic<bool>* cancel_ = nullptr;
-  std::string stream_;                                        // file that a tracer writes
+  std::string stream_;  // file that a tracer writes
+  std::string clock_;   // file that runs make which ask for the time
+  uint64_t disguises_ = 0;
+  double run_seconds_ = 0, inode_seconds_ = 0;                // that runs took, and other inodes
   uint64_t streams_ = 0;                                      // that were kept
   std::optional<std::vector<powercut_image_page>> followed_;  // of reports; nothing: all pages
   std::string unreported_;  // why runs report their reads no more; empty while they do

@@ -267,6 +267,11 @@ bool ImageWorkers::report() const {
   return std::ranges::all_of(members_, [](const auto& member) { return member->worker->reports(); });
 }
 
+ImageWorker::Clock ImageWorkers::clock() const {
+  const auto clock = [](const auto& member) { return member->worker->clock(); };
+  return clock(*std::ranges::max_element(members_, {}, clock));
+}
+
 bool ImageWorkers::distrust_reports(const std::string& why) {
   {
     Lock lock(mutex_);

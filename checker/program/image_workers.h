@@ -62,6 +62,8 @@ class ImageWorkers {
 
   // Whether traced runs report their reads themselves.
   bool report() const;
+  // What is known of all runs' questions for the time.
+  ImageWorker::Clock clock() const;
   // ImageWorker::distrust_reports() of each. False where it changes nothing.
   bool distrust_reports(const std::string& why);
   const TracePools& pools() const { return members_.front()->worker->pools(); }

@@ -30,13 +30,17 @@ std::string repeated(const ProgramExplored& explored) {
   for (const uint64_t least : {300, 1000, 3000, 10000, 30000, 100000}) {
     if (explored.repeats >= least) told = least;
   }
+  const std::string clock = explored.clock_seconds == 0 ? ""
+                                                        : ". It asks for the time, or may do so: some were repeated in "
+                                                          "other seconds of the clock, and no further apart";
   // The rule of three: with n repetitions that agree, more than 3/n would have shown in 95 of 100 cases.
   const uint64_t hundredths = (30000 + told - 1) / told;
   std::string bound = std::to_string(hundredths / 100);
   if (hundredths % 100 != 0) bound += (hundredths % 100 < 10 ? ".0" : ".") + std::to_string(hundredths % 100);
   return is + std::to_string(told) + (told >= 300 ? " runs or more" : " runs") +
-         " were repeated, half of them at other addresses, and came to the same; one that differs in " + bound +
-         " % of its runs would have shown, with a certainty of 95 %";
+         " were repeated, half of them at other addresses and on files with other times and inode numbers, and came to "
+         "the same; one that differs in " +
+         bound + " % of its runs would have shown, with a certainty of 95 %" + clock;
 }
 
 }  // namespace

@@ -126,6 +126,8 @@ std::optional<EngineError> RunServer::spawn(bool plain) {
   }
   if (preload) environment.push_back("LD_PRELOAD=" + preloaded);
   if (preload) environment.push_back(std::string(POWERCUT_FORK_POOLS) + "=" + spec_.redirects);
+  // A run that reports its reads, or is traced, would tell of this file as well.
+  if (preload && !traced && !spec_.reports) environment.push_back(std::string(POWERCUT_FORK_CLOCK) + "=" + spec_.clock);
   if (!plain) environment.push_back(std::string(POWERCUT_FORK_FD) + "=" + std::to_string(kServerSocket));
   // Under the tracer its malloc is another one. What the user has chosen stays.
   if (!plain && !traced && getenv(POWERCUT_FORK_TUNABLES) == nullptr) {

@@ -43,6 +43,7 @@ class RunServer {
     const Command* command;
     std::vector<std::string> words;        // words_for() its images
     std::string redirects;                 // value of POWERCUT_FORK_POOLS
+    std::string clock;                     // value of POWERCUT_FORK_CLOCK
     double timeout = 10;                   // seconds, until it serves
     std::vector<std::string> prefix;       // a tracer to run the command under, with its words; it serves there
     std::vector<std::string> environment;  // "NAME=value", on top of this process's

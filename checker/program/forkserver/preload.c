@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "checker/program/forkserver/clock.h"
 #include "checker/program/forkserver/redirect.h"
 #include "checker/program/forkserver/report_reads.h"
 #include "checker/program/forkserver/serve.h"
@@ -38,6 +39,7 @@ static int main_of_a_run(int argc, char** argv, char** environment) {
     if (traced) powercut_mark_request(POWERCUT_MARK_RUN, 0, 0, 0, 0, 0);
     powercut_begin_reads();
   }
+  powercut_notice_clock();
   return real_main(argc, argv, environment);
 }
 

@@ -18,6 +18,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "checker/program/forkserver/file_times.h"
+
 #define EXPORT __attribute__((visibility("default")))
 struct next_function {
   void** to;
@@ -51,6 +53,8 @@ int __fxstatat(int version, int fd, const char* path, struct stat* out, int flag
 int __xstat64(int version, const char* path, struct stat64* out);
 int __lxstat64(int version, const char* path, struct stat64* out);
 int __fxstatat64(int version, int fd, const char* path, struct stat64* out, int flags);
+int __fxstat(int version, int fd, struct stat* out);
+int __fxstat64(int version, int fd, struct stat64* out);
 
 #define NEEDS_MODE(flags) (((flags) & O_CREAT) != 0 || ((flags) & O_TMPFILE) == O_TMPFILE)
 /* Declares `mode`, and reads it from behind `flags` where there is one. */
@@ -85,11 +89,6 @@ OPENAT(openat64)
     REAL(name);                                  \
     return real(IMAGE(path), ##__VA_ARGS__);     \
   }
-#define WITH_VERSION(name, parameters)      \
-  EXPORT int name parameters {              \
-    REAL(name);                             \
-    return real(version, IMAGE(path), out); \
-  }
 #define WITH_FOLDER(result, name, parameters, ...)    \
   EXPORT result name parameters {                     \
     REAL(name);                                       \
@@ -107,25 +106,68 @@ WITH_PATH(FILE*, fopen64, (const char* path, const char* mode), mode)
 WITH_PATH(FILE*, freopen, (const char* path, const char* mode, FILE* file), mode, file)
 WITH_PATH(FILE*, freopen64, (const char* path, const char* mode, FILE* file), mode, file)
 
-WITH_PATH(int, stat, (const char* path, struct stat* out), out)
-WITH_PATH(int, lstat, (const char* path, struct stat* out), out)
-WITH_PATH(int, stat64, (const char* path, struct stat64* out), out)
-WITH_PATH(int, lstat64, (const char* path, struct stat64* out), out)
-WITH_FOLDER(int, fstatat, (int fd, const char* path, struct stat* out, int flags), out, flags)
-WITH_FOLDER(int, fstatat64, (int fd, const char* path, struct stat64* out, int flags), out, flags)
-WITH_FOLDER(int, statx, (int fd, const char* path, int flags, unsigned mask, struct statx* out), flags, mask, out)
-WITH_VERSION(__xstat, (int version, const char* path, struct stat* out))
-WITH_VERSION(__lxstat, (int version, const char* path, struct stat* out))
-WITH_VERSION(__xstat64, (int version, const char* path, struct stat64* out))
-WITH_VERSION(__lxstat64, (int version, const char* path, struct stat64* out))
+/* What the kernel answers, with the times that an image has for this run. */
+static int with_times(int result, void* out) {
+  if (result == 0) powercut_settle_times(out); /* struct stat64 is the same */
+  return result;
+}
+#define STAT(name, type)                            \
+  EXPORT int name(const char* path, type* out) {    \
+    REAL(name);                                     \
+    return with_times(real(IMAGE(path), out), out); \
+  }
+#define FSTAT(name, type)                  \
+  EXPORT int name(int fd, type* out) {     \
+    REAL(name);                            \
+    return with_times(real(fd, out), out); \
+  }
+#define FSTATAT(name, type)                                           \
+  EXPORT int name(int fd, const char* path, type* out, int flags) {   \
+    REAL(name);                                                       \
+    return with_times(real(fd, IMAGE_AT(fd, path), out, flags), out); \
+  }
+STAT(stat, struct stat)
+STAT(lstat, struct stat)
+STAT(stat64, struct stat64)
+STAT(lstat64, struct stat64)
+FSTAT(fstat, struct stat)
+FSTAT(fstat64, struct stat64)
+FSTATAT(fstatat, struct stat)
+FSTATAT(fstatat64, struct stat64)
+EXPORT int statx(int fd, const char* path, int flags, unsigned mask, struct statx* out) {
+  REAL(statx);
+  const int result = real(fd, IMAGE_AT(fd, path), flags, mask, out);
+  if (result == 0) powercut_settle_statx(out);
+  return result;
+}
+
+/* Of programs that were built with an older C library. */
+#define XSTAT(name, type)                                     \
+  EXPORT int name(int version, const char* path, type* out) { \
+    REAL(name);                                               \
+    return with_times(real(version, IMAGE(path), out), out);  \
+  }
+XSTAT(__xstat, struct stat)
+XSTAT(__lxstat, struct stat)
+XSTAT(__xstat64, struct stat64)
+XSTAT(__lxstat64, struct stat64)
+EXPORT int __fxstat(int version, int fd, struct stat* out) {
+  REAL(__fxstat);
+  return with_times(real(version, fd, out), out);
+}
+EXPORT int __fxstat64(int version, int fd, struct stat64* out) {
+  REAL(__fxstat64);
+  return with_times(real(version, fd, out), out);
+}
 EXPORT int __fxstatat(int version, int fd, const char* path, struct stat* out, int flags) {
   REAL(__fxstatat);
-  return real(version, fd, IMAGE_AT(fd, path), out, flags);
+  return with_times(real(version, fd, IMAGE_AT(fd, path), out, flags), out);
 }
 EXPORT int __fxstatat64(int version, int fd, const char* path, struct stat64* out, int flags) {
   REAL(__fxstatat64);
-  return real(version, fd, IMAGE_AT(fd, path), out, flags);
+  return with_times(real(version, fd, IMAGE_AT(fd, path), out, flags), out);
 }
+
 WITH_PATH(int, statfs, (const char* path, struct statfs* out), out)
 WITH_PATH(int, statfs64, (const char* path, struct statfs64* out), out)
 WITH_PATH(int, statvfs, (const char* path, struct statvfs* out), out)
