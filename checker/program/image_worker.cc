@@ -196,13 +196,13 @@ std::optional<EngineError> ImageWorker::start(std::vector<Step>& steps) {
 }
 
 Result<ProgramOutcome> ImageWorker::run_steps(std::vector<Step>& steps, double timeout,
-                                              const std::function<void(const Step&)>& after) const {
+                                              const std::function<void(const Step&, const RunEnd&)>& after) const {
   ProgramOutcome outcome;
   const size_t kept = kept_of_each(commands_->printing());
   for (Step& step : steps) {
     auto end = step.server->run(timeout);
     if (!end) return end.error();
-    after(step);
+    after(step, *end);
     add_step(step.step, *end, kept, &outcome);
     if (!outcome.ok()) break;
   }
@@ -229,11 +229,13 @@ Result<ImageWorker::Traced> ImageWorker::trace_once() {
   out.reads.emplace();
   const double timeout = reports() ? commands_->timeout + kReportLonger : traced_timeout(commands_->timeout);
   std::optional<ImageFiles::Pages> changed(std::in_place);
-  auto outcome = run_steps(traced_steps_, timeout, [&](const Step& step) {
+  auto outcome = run_steps(traced_steps_, timeout, [&](const Step& step, const RunEnd& end) {
     if (changed && !(step.reports && add_changes(step.server->reads(), &*changed))) changed.reset();
     if (out.reads) {
-      const auto why = step.reports ? out.reads->take(step.server->reads(), *pools_)
-                                    : out.reads->follow(stream_, *pools_, files_->paths());
+      auto why = step.reports ? out.reads->take(step.server->reads(), *pools_)
+                              : out.reads->follow(stream_, *pools_, files_->paths());
+      // They were killed, whatever they were about to tell.
+      if (!why && step.reports && end.left_processes) why = "it leaves processes behind";
       if (why) {
         out.why = step.reports ? "'" + step.command->given + "' does not tell all that it reads: " + *why : *why;
         out.report_refused = step.reports;
@@ -301,7 +303,7 @@ Result<ProgramOutcome> ImageWorker::run(bool elsewhere) {
       if (auto wrong = disguise()) return *wrong;
     }
     const double start = seconds_now();
-    auto outcome = run_steps(steps, timeout, [](const Step&) {});
+    auto outcome = run_steps(steps, timeout, [](const Step&, const RunEnd&) {});
     run_seconds_ += seconds_now() - start;
     auto restored = files_->restore();
     if (!outcome) return outcome.error();

@@ -143,7 +143,7 @@ class ImageWorker {
   std::optional<EngineError> start(std::vector<Step>& steps);
   // Runs the steps until one fails, each for `timeout` seconds at most; `after` hears of the end of each.
   Result<ProgramOutcome> run_steps(std::vector<Step>& steps, double timeout,
-                                   const std::function<void(const Step&)>& after) const;
+                                   const std::function<void(const Step&, const RunEnd&)>& after) const;
   Result<Traced> trace_once();
   // Runs `recover` once more, under the tracer that records what it does to its device; the stream is in `traced`.
   std::optional<EngineError> trace_device(Traced* traced);

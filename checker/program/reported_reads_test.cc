@@ -304,6 +304,52 @@ TEST(FollowedReads, AreOfSectorsOnADevice) {
   EXPECT_GT(told.size(), 2u);
 }
 
+// Threads and children are followed, in whatever order they come.
+class SharedReads : public ReportedReads {};
+INSTANTIATE_TEST_SUITE_P(Ways, SharedReads,
+                         ::testing::Combine(::testing::Values(Reader::How::kReporting, Reader::How::kFollowed),
+                                            ::testing::Values("thread", "two-threads", "four-threads",
+                                                              "sleeping-thread", "overwriting-thread", "forks")),
+                         [](const auto& info) {
+                           const bool followed = std::get<0>(info.param) == Reader::How::kFollowed;
+                           return name_of_test(std::get<1>(info.param)) + (followed ? "_followed" : "");
+                         });
+
+TEST_P(SharedReads, HaveAllThatMatters) {
+  Reader reader(mode(), how());
+  const ImageWorker::Traced traced = reader.trace();
+  ASSERT_TRUE(traced.reads) << traced.why;
+  const ProgramOutcome whole = reader.run();
+  EXPECT_TRUE(traced.outcome.ok() && traced.outcome.same(whole)) << traced.outcome.text() << whole.text();
+  const std::set<uint64_t> reported = read_bytes(*traced.reads);
+  std::mt19937_64 random(2026);
+  int others = 0;
+  for (int i = 0; i < kTimes; ++i) {
+    reader.put(changed(image(), random, [&](uint64_t at) { return !reported.contains(at); }));
+    const ImageWorker::Traced again = reader.trace();
+    ASSERT_TRUE(again.reads) << again.why;
+    EXPECT_TRUE(again.outcome.same(whole)) << "it depends on more than " << text_of(reported);
+    EXPECT_EQ(text_of(read_bytes(*again.reads)), text_of(reported));
+    reader.put(changed(image(), random, [&](uint64_t at) { return reported.contains(at); }));
+    others += reader.run().same(whole) ? 0 : 1;
+  }
+  EXPECT_GT(others, 0);
+}
+
+// Of children the tool tells nothing. What a thread overwrites counts as read.
+TEST_P(SharedReads, AreThoseThatTheToolTellsOf) {
+  if (std::string_view(mode()) == "forks") return;
+  const ImageWorker::Traced reported = Reader(mode(), how()).trace();
+  const ImageWorker::Traced traced = Reader(mode(), Reader::How::kTraced).trace();
+  ASSERT_TRUE(reported.reads) << reported.why;
+  ASSERT_TRUE(traced.reads) << traced.why;
+  std::set<uint64_t> theirs = read_bytes(*traced.reads);
+  if (std::string_view(mode()) == "overwriting-thread") {
+    for (uint64_t at = 256; at < 264; ++at) theirs.insert(at);
+  }
+  EXPECT_EQ(text_of(read_bytes(*reported.reads)), text_of(theirs));
+}
+
 class Changes : public ReportedReads {};
 INSTANTIATE_TEST_SUITE_P(Ways, Changes,
                          ::testing::Combine(::testing::Values(Reader::How::kReporting, Reader::How::kFollowed),
@@ -347,9 +393,8 @@ struct Refused {
   const char* why;
 };
 TEST(Refusals, NameWhatCannotBeFollowed) {
-  for (const auto& [mode, why] : {Refused{"forks", "starts a process or a thread"},
-                                  {"thread", "starts a process or a thread"},
-                                  {"starts", "starts a process or a thread"},
+  for (const auto& [mode, why] : {Refused{"orphan", "leaves processes behind"},
+                                  {"starts", "starts a process that shares its memory"},
                                   {"handles", "handles the signals of faults itself"},
                                   {"memory-file", "opens the memory of a process as a file"},
                                   {"spliced", "makes system call 278"},
@@ -370,11 +415,11 @@ TEST(Refusals, NameWhatCannotBeFollowed) {
 
 // Where a report is refused the commands run under the tracer, from then on.
 TEST(Refusals, LeadToTheTracer) {
-  Reader reader("thread", Reader::How::kReportingOrTraced);
+  Reader reader("fixed", Reader::How::kReportingOrTraced);
   const ImageWorker::Traced traced = reader.trace();
   ASSERT_TRUE(traced.reads) << traced.why;
-  EXPECT_EQ(text_of(read_bytes(*traced.reads)), "64-71");
-  EXPECT_THAT(reader.notes(), ::testing::ElementsAre(HasSubstr("starts a process or a thread")));
+  EXPECT_EQ(text_of(read_bytes(*traced.reads)), "8-15");
+  EXPECT_THAT(reader.notes(), ::testing::ElementsAre(HasSubstr("at an address of its own choice")));
 }
 
 // A recovery dies of its own faults as it does without us.

@@ -80,7 +80,11 @@ static bool reap_all(void) {
     int status;
     const pid_t pid = waitpid(-1, &status, WNOHANG | __WALL);
     if (pid < 0) return any; /* ECHILD: none left */
-    if (pid > 0) continue;
+    /* The run's own group was killed before. */
+    if (pid > 0) {
+      any = any || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+      continue;
+    }
     any = true;
     kill_children();
     const struct timespec pause = {0, 200000};

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static int file;
@@ -31,6 +33,67 @@ static int by_first_byte(const void* a, const void* b) { return *(const unsigned
 static void* in_thread(void* argument) {
   *(uint64_t*)argument += word(64);
   return NULL;
+}
+
+/* One instruction that has to run by itself: its result, and memory, are known only behind it. */
+static uint64_t times(size_t offset, uint64_t factor) {
+  asm volatile("imul (%1), %0" : "+r"(factor) : "r"(pool + offset) : "cc", "memory");
+  return factor;
+}
+
+/* Reads every other line of 512 bytes, again and again, and sums up. */
+struct share {
+  size_t first;
+  uint64_t sum;
+};
+static void* in_turns(void* argument) {
+  struct share* const share = argument;
+  for (int turn = 0; turn < 5; ++turn) {
+    for (size_t offset = share->first; offset < 512; offset += 128) share->sum += times(offset, 3) + word(offset + 8);
+  }
+  return NULL;
+}
+
+static uint64_t by_threads(int count) {
+  pthread_t threads[4];
+  struct share shares[4] = {{0, 0}, {64, 0}, {16, 0}, {80, 0}};
+  uint64_t sum = 0;
+  for (int i = 0; i < count; ++i) {
+    if (pthread_create(&threads[i], NULL, in_turns, &shares[i]) != 0) exit(92);
+  }
+  for (int i = 0; i < count; ++i) {
+    pthread_join(threads[i], NULL);
+    sum = sum * 31 + shares[i].sum;
+  }
+  return sum;
+}
+
+/* Sleeps whole, whatever the other thread does. */
+static void* sleeps(void* argument) {
+  const struct timespec some = {0, 3000000};
+  for (int i = 0; i < 10; ++i) *(uint64_t*)argument += (uint64_t)(nanosleep(&some, NULL) != 0);
+  return NULL;
+}
+
+static void* overwrites(void* argument) {
+  *(volatile uint64_t*)(pool + 256) = (uint64_t)(uintptr_t)argument;
+  return NULL;
+}
+
+/* What a child has read comes back by a pipe. */
+static uint64_t by_child(void) {
+  int ends[2], status = 0;
+  uint64_t read_there = 0;
+  if (pipe(ends) != 0) exit(92);
+  const pid_t child = fork();
+  if (child == 0) {
+    read_there = word(64) + times(128, 3);
+    _exit(write(ends[1], &read_there, sizeof read_there) != sizeof read_there);
+  }
+  const uint64_t here = word(192);
+  if (waitpid(child, &status, 0) != child || status != 0) exit(93);
+  if (read(ends[0], &read_there, sizeof read_there) != sizeof read_there) exit(94);
+  return read_there * 31 + here;
 }
 
 /* The address is computed out of the compiler's sight. */
@@ -259,7 +322,28 @@ int main(int argc, char** argv) {
     pool = map(PROT_READ, MAP_SHARED, 0, 4096);
     *(volatile uint64_t*)(pool + 8) = 1;
   } else if (IS("forks")) {
-    if (fork() == 0) _exit(0);
+    sum = by_child();
+  } else if (IS("orphan")) {
+    if (fork() == 0) {
+      for (;;) pause();
+    }
+    sum = word(64);
+  } else if (IS("two-threads")) {
+    sum = by_threads(2);
+  } else if (IS("four-threads")) {
+    sum = by_threads(4);
+  } else if (IS("sleeping-thread")) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, sleeps, &sum) != 0) return 92;
+    struct share share = {0, 0};
+    for (int i = 0; i < 5; ++i) in_turns(&share);
+    pthread_join(thread, NULL);
+    sum = sum * 31 + share.sum;
+  } else if (IS("overwriting-thread")) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, overwrites, (void*)(uintptr_t)word(64)) != 0) return 92;
+    pthread_join(thread, NULL);
+    sum = word(256);
   } else if (IS("thread")) {
     pthread_t thread;
     if (pthread_create(&thread, NULL, in_thread, &sum) != 0) return 92;

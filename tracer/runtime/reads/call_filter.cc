@@ -76,6 +76,16 @@ constexpr uint32_t kUpper = sizeof(uint32_t);
 
 constinit FilterProgram filter{};
 
+// Lets the calls pass that are made in front of `place`.
+void pass_ours(FilterProgram& program, const char* place) {
+  const auto ours = reinterpret_cast<uint64_t>(place);
+  program.load(offsetof(seccomp_data, instruction_pointer));
+  program.skip_unless(low(ours), 3);
+  program.load(offsetof(seccomp_data, instruction_pointer) + kUpper);
+  program.skip_unless(high(ours), 1);
+  program.pass();
+}
+
 }  // namespace
 
 void write_filter(const HarmlessCall* calls, uint32_t count) {
@@ -83,12 +93,8 @@ void write_filter(const HarmlessCall* calls, uint32_t count) {
   filter.load(offsetof(seccomp_data, arch));
   filter.skip_if(AUDIT_ARCH_X86_64, 1);
   filter.tell();
-  const auto ours = reinterpret_cast<uint64_t>(powercut_reads_called);
-  filter.load(offsetof(seccomp_data, instruction_pointer));
-  filter.skip_unless(low(ours), 3);
-  filter.load(offsetof(seccomp_data, instruction_pointer) + kUpper);
-  filter.skip_unless(high(ours), 1);
-  filter.pass();
+  pass_ours(filter, powercut_reads_called);
+  pass_ours(filter, powercut_reads_cloned);
   // Whatever its registers hold: these go on with what they interrupted.
   filter.load(offsetof(seccomp_data, nr));
   filter.skip_unless(SYS_rt_sigreturn, 1);
@@ -124,5 +130,17 @@ void write_filter(const HarmlessCall* calls, uint32_t count) {
 }
 
 bool install_filter() { return filter.install(); }
+
+bool install_wait_filter(const uint16_t* calls, uint32_t count) {
+  FilterProgram waits;
+  pass_ours(waits, powercut_reads_called);
+  waits.load(offsetof(seccomp_data, nr));
+  for (uint32_t i = 0; i < count; ++i) {
+    waits.skip_unless(calls[i], 1);
+    waits.tell();
+  }
+  waits.pass();
+  return waits.install();
+}
 
 }  // namespace powercut::runtime

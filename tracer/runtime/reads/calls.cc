@@ -17,9 +17,11 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <optional>
 
 #include "tracer/runtime/reads/followed_pools.h"
 #include "tracer/runtime/reads/kernel.h"
+#include "tracer/runtime/reads/other_threads.h"
 
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41
@@ -187,6 +189,9 @@ long transfer(long number, long fd, const iovec* given, long parts, long offset,
     }
   }
   const int image = image_of(fd);
+  // Another thread may move the file's position. Of a file of its own none waits for another.
+  std::optional<Alone> turn;
+  if (image >= 0) turn.emplace();
   long from = offset;
   const bool own_place = offset < 0;
   if (image >= 0 && own_place) from = kernel(SYS_lseek, fd, 0, SEEK_CUR);
@@ -340,7 +345,7 @@ long answer(const Call& call) {
     for (uint32_t i = 0; i < known->arguments; ++i) {
       if (call.in_pool(i)) return in_pools(call);
     }
-    return plain(call);
+    return waits(call.number) && has_threads() ? wait_in_kernel(call.number, call.a) : plain(call);
   }
   switch (call.number) {
     case SYS_read:
@@ -406,7 +411,7 @@ long answer(const Call& call) {
     case SYS_clone3:
     case SYS_fork:
     case SYS_vfork:
-      refuse("it starts a process or a thread");
+      return start_another(call.number, call.a, call.context);
     case SYS_execve:
     case SYS_execveat:
       refuse("it executes another program");

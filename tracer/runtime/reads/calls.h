@@ -30,6 +30,8 @@ struct HarmlessCall {
 void write_filter(const HarmlessCall* calls, uint32_t count);
 // Puts the filter in. False: this kernel has none.
 bool install_filter();
+// One more, in the calling thread: these calls come as a signal as well. False: the kernel takes none.
+bool install_wait_filter(const uint16_t* calls, uint32_t count);
 
 }  // namespace powercut::runtime
 #endif  // POWERCUT_TRACER_RUNTIME_READS_CALLS_H_

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include "tracer/format/line_bytes.h"
 #include "tracer/runtime/hooks.h"
 #include "tracer/runtime/reads/kernel.h"
+#include "tracer/runtime/reads/other_threads.h"
 #include "tracer/stream/pools.h"
 
 namespace powercut::runtime {
@@ -100,9 +102,9 @@ void may_change(const Image& image, uint64_t offset, uint64_t size) {
   for (uint64_t page = offset / kReadsPage; page * kReadsPage < end; ++page) {
     if (image.changed[page] != 0) continue;
     image.changed[page] = 1;
-    if (log.changed >= POWERCUT_READ_LOG_PAGES) return any_page_may_change();
-    log.changes[log.changed] = {static_cast<uint32_t>(&image - pools.images), static_cast<uint32_t>(page)};
-    ++log.changed;
+    const uint32_t change = std::atomic_ref(log.changed).fetch_add(1);
+    if (change >= POWERCUT_READ_LOG_PAGES) return any_page_may_change();
+    log.changes[change] = {static_cast<uint32_t>(&image - pools.images), static_cast<uint32_t>(page)};
   }
 }
 
@@ -218,18 +220,23 @@ int image_of(long fd) {
 }
 
 void accessed(uint32_t number, uint64_t offset, uint64_t size, bool written) {
+  const Alone turn;
   const Image& image = pools.images[number];
   if (offset >= image.size) return;
   powercut_read_log& log = *pools.log;
   for_each_line(offset, offset + std::min(size, image.size - offset), [&](uint64_t line, uint64_t mask) {
     const uint64_t first = image.follows(line * kLineSize) ? first_accessed(&image.settled[line], mask) : 0;
     if (first == 0) return;
-    if (log.count == POWERCUT_READ_LOG_ENTRIES) refuse("it reads too many pieces of its pools");
-    log.entries[log.count++] = {static_cast<uint32_t>(line), static_cast<uint16_t>(number), written, first};
+    // Other processes add to it as well.
+    const uint64_t entry = std::atomic_ref(log.count).fetch_add(1);
+    if (entry >= POWERCUT_READ_LOG_ENTRIES) refuse("it reads too many pieces of its pools");
+    const bool hides = written && !is_concurrent();
+    log.entries[entry] = {static_cast<uint32_t>(line), static_cast<uint16_t>(number), hides, first};
   });
 }
 
 void access_memory(uint64_t address, uint64_t size, bool written) {
+  const Alone turn;
   const uint64_t end = address + size;
   for (powercut_range piece; powercut_ranges_next(&pools.mapped, &address, end, &piece) != 0;) {
     accessed(piece.pool / kProtections, piece.offset, piece.end - piece.begin, written);
@@ -237,10 +244,12 @@ void access_memory(uint64_t address, uint64_t size, bool written) {
 }
 
 void file_may_change(uint32_t number, uint64_t offset, uint64_t size) {
+  const Alone turn;
   may_change(pools.images[number], offset, size);
 }
 
 void open_to_write(uint64_t address, uint64_t size) {
+  const Alone turn;
   const uint64_t end = address + size;
   for (powercut_range piece; powercut_ranges_next(&pools.mapped, &address, end, &piece) != 0;) {
     const long protection = piece.pool % kProtections;
@@ -255,6 +264,7 @@ void open_to_write(uint64_t address, uint64_t size) {
 uint64_t place_in_pools(uint64_t address) { return pools.closed.holds(address) ? address + pools.delta : address; }
 
 long map_image(uint32_t image, long length, long protection, long flags, long fd, long offset) {
+  const Alone turn;
   if ((flags & MAP_TYPE) == MAP_PRIVATE) {
     // Its pages are the program's own from now on, as the file has them.
     accessed(image, static_cast<uint64_t>(offset), static_cast<uint64_t>(length), false);
@@ -280,6 +290,8 @@ long map_image(uint32_t image, long length, long protection, long flags, long fd
 bool move_closed_area(uint64_t address, uint64_t length) {
   const uint64_t begin = address / kGrain * kGrain, end = (address + length + kGrain - 1) / kGrain * kGrain;
   const uint64_t open = pools.closed.begin + pools.delta;
+  // Of other threads and processes the filter stays as it is.
+  if (is_concurrent()) return false;
   if (address % kReadsPage != 0 || pools.moved || pools.mapped.count != 0 || end - begin > kRoom) return false;
   const long reserved = kernel(SYS_mmap, static_cast<long>(begin), static_cast<long>(end - begin), PROT_NONE,
                                kReserve | MAP_FIXED_NOREPLACE, -1, 0);
@@ -296,12 +308,14 @@ bool move_closed_area(uint64_t address, uint64_t length) {
 }
 
 long unmap_pools(uint64_t address, uint64_t length) {
+  const Alone turn;
   if (address % kReadsPage != 0 || !pools.closed.holds(address + length)) return -EINVAL;
   vacate(address, pages_of(length));
   return 0;
 }
 
 long protect_pools(uint64_t address, uint64_t length, long protection) {
+  const Alone turn;
   const long result =
       kernel(SYS_mprotect, static_cast<long>(address + pools.delta), static_cast<long>(length), protection);
   if (failed(result)) return result;

@@ -9,6 +9,8 @@ extern "C" {
 [[gnu::visibility("hidden")]] long powercut_reads_call(long number, long a, long b, long c, long d, long e, long f);
 // Behind its one `syscall`: what a filter sees as the place of the call.
 [[gnu::visibility("hidden")]] extern const char powercut_reads_called[];
+// Behind the one that starts threads (other_threads.cc).
+[[gnu::visibility("hidden")]] extern const char powercut_reads_cloned[];
 }
 
 namespace powercut::runtime {

@@ -4,9 +4,9 @@
 // a shared mapping of the image is made in the closed area, since each mmap of its file comes to the handler, and there
 // an access without a hook faults; a private mapping counts as read when it is made. By a system call: one that is not
 // on the list of harmless ones comes to the handler, one that is on it reads memory by its arguments only, and with an
-// argument in the closed area it comes there as well. What the handler does not know ends the run. One thread runs,
-// since starting another ends the run, so that nothing comes between an access and its record. A program without any
-// hook is followed in the same way: all that it accesses faults.
+// argument in the closed area it comes there as well. What the handler does not know ends the run. With
+// one thread nothing comes between an access and its record; threads and children are followed as other_threads.h says.
+// A program without any hook is followed in the same way: all that it accesses faults.
 //
 // Known inaccuracies: what code before main has read of an image that it has unmapped again is the same for all runs,
 // with a report and without. Of the file, its bytes are reported, not its times or what else the file system knows.

@@ -6,6 +6,7 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <atomic>
 #include <climits>
 #include <cstring>
 #include <iterator>
@@ -15,6 +16,7 @@
 #include "tracer/runtime/reads/decode.h"
 #include "tracer/runtime/reads/followed_pools.h"
 #include "tracer/runtime/reads/kernel.h"
+#include "tracer/runtime/reads/other_threads.h"
 
 namespace powercut::runtime {
 namespace {
@@ -202,7 +204,9 @@ Seen by_operands(uint64_t fault, const ucontext_t& context, greg_t* registers) {
   return done_here(access, registers) ? Seen::kDone : Seen::kStep;
 }
 
+// Its turn lasts until stepped() where the instruction runs alone.
 void faulted(int number, siginfo_t* info, void* raw) {
+  const Alone turn;
   ucontext_t& context = *static_cast<ucontext_t*>(raw);
   greg_t* const registers = context.uc_mcontext.gregs;
   const auto address = reinterpret_cast<uint64_t>(info->si_addr);
@@ -210,7 +214,8 @@ void faulted(int number, siginfo_t* info, void* raw) {
   const bool to_write = (registers[REG_ERR] & kWrites) != 0;
   if (info->si_code > 0 && to_write && first_write(address)) return;
   if (info->si_code <= 0 || !closed_area().holds(address) || !may_access(page, to_write)) return die_by(number, info);
-  if (++steps.log->unannounced > kMost) refuse("it reads its pools so often that the Valgrind tool takes less time");
+  if (std::atomic_ref(steps.log->unannounced).fetch_add(1) >= kMost)
+    refuse("it reads its pools so often that the Valgrind tool takes less time");
   Seen seen = Seen::kWholePage;
   if (steps.count < std::size(steps.open) && count_fault(page) < kManyOfAPage) {
     seen = by_operands(address, context, registers);
@@ -218,15 +223,23 @@ void faulted(int number, siginfo_t* info, void* raw) {
   const bool all = all_accessed(page);
   if (seen == Seen::kDone && !all) return;
   if (seen == Seen::kWholePage) access_memory(page, kReadsPage, false);
+  const bool alone = seen == Seen::kStep && !all;
+  if (alone && steps.count == 0) {
+    take_turn();
+    stop_others();
+  }
   open_page(page);
-  if (seen != Seen::kStep || all) return;
+  if (!alone) return;
   steps.open[steps.count++] = page;
   registers[REG_EFL] |= kTrapFlag;
 }
 
 void stepped(int number, siginfo_t* info, void* raw) {
+  if (stopped_by(info)) return;
   if (steps.count == 0) return die_by(number, info);
   while (steps.count > 0) close_page(steps.open[--steps.count]);
+  go_on();
+  give_turn();
   static_cast<ucontext_t*>(raw)->uc_mcontext.gregs[REG_EFL] &= ~kTrapFlag;
 }
 
@@ -240,7 +253,8 @@ bool see_unannounced(powercut_read_log* log) {
     steps.decode = reinterpret_cast<powercut_decode_function*>(dlsym(library, "powercut_decode"));
   }
   struct sigaction action{};
-  action.sa_flags = SA_SIGINFO | SA_NODEFER;
+  // Calls of a thread that is stopped go on afterwards.
+  action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART;
   action.sa_sigaction = faulted;
   sigaction(SIGSEGV, &action, nullptr);
   action.sa_sigaction = stepped;

@@ -1,0 +1,38 @@
+"""Recoveries that start threads are followed where they run, without Valgrind."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from powercut.compile import cc
+from tests.program.program_mode import SOURCE, Answer, Kv
+
+PROGRAM = SOURCE.with_name("recovers_by_threads.cc")
+
+
+def judged(kv: Kv, build: str, *flags: str) -> Answer:
+    words = ["-std=c++20", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", *flags, str(PROGRAM), "-o"]
+    subprocess.run(cc.build_command([*words, str(kv.folder / "llvm")], cxx=True), check=True)
+    if build == "plain":
+        subprocess.run(["clang++-19", *words, str(kv.folder / "plain")], check=True)
+    # Without Valgrind's help: a recovery that cannot be followed has no reads to tell.
+    kv.monkeypatch.setenv("POWERCUT_VALGRIND", str(Path("/no/such/valgrind")))
+    commands = ["--record", "./llvm run pool", "--recover", f"./{build} check pool", "--pool", "pool"]
+    return kv.cli("run", *commands, "--explain", "0", "--format", "text", "--json")
+
+
+@pytest.mark.parametrize("build", ["llvm", "plain"])
+def test_viper_falls_back_to_valgrind(kv: Kv, build: str) -> None:
+    answer = judged(kv, build)
+    assert (answer.code, answer.run["verdict"], answer.run["coverage"]["kind"]) == (0, "consistent", "complete")
+    assert answer.run["traced"] > 0
+    assert not any("not pruned" in note or "Valgrind" in note for note in answer.run["not_checked"]["notes"])
+
+
+@pytest.mark.parametrize("build", ["llvm", "plain"])
+def test_a_bug_that_the_threads_of_a_recovery_see(kv: Kv, build: str) -> None:
+    answer = judged(kv, build, "-DBUG")
+    assert (answer.code, answer.run["verdict"]) == (1, "inconsistent")
+    assert answer.run["traced"] > 0
+    assert {item["invariant"] for item in answer.run["findings"]} == {"recovery-failed"}
