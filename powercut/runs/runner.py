@@ -86,7 +86,22 @@ def run_one(request: Request, context: Context, *, order: int = 0) -> RunRecord:
 
 
 def explore(request: Request, context: Context, *, order: int = 0) -> RunRecord:
-    """Carries out one run, or takes it from the cache. Its record is not settled yet; errors as of `run_one`."""
+    """Carries out one run, or takes it from the cache. Its record is not settled yet; errors as of `run_one`.
+
+    A run that ended at a finding that needs no power cut goes on where a gate accepts that finding: it would never be
+    complete again otherwise.
+    """
+    run = _explored_once(request, context, order=order)
+    if not run.functional or run.interrupted:
+        return run
+    context.mark(run)
+    if any(finding.counts for finding in run.findings if not finding.needs_power_cut):
+        return run
+    accepting = replace(request, options=replace(request.options, keep_going=True))
+    return _explored_once(accepting, replace(context, resume=context.checkpoints), order=order)
+
+
+def _explored_once(request: Request, context: Context, *, order: int) -> RunRecord:
     held, since = _looked_up(request, context, order=order)
     if held is not None:
         return held

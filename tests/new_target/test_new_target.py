@@ -77,6 +77,52 @@ def test_the_readme_holds(tmp_path: Path, language: str, suffix: str, clang: str
     assert tested.returncode == 1 and "torn-value" in tested.stdout
 
 
+STATEFUL = """import powercut
+
+powercut.stateful.check_target("./libledger.so", max_examples=3, derandomize=True, max_warmup=2, options={"nested": 0})
+powercut.check("./libledger.so", [powercut.insert(1)])
+"""
+
+
+@pytest.mark.slow
+def test_hypothesis_draws_the_sizes_that_the_template_declares(tmp_path: Path) -> None:
+    """A library of one pair of sizes declares it once: its scenario, tests in Python and Hypothesis agree."""
+    require_engine()
+    folder = tmp_path / "ledger"
+    new_target.generate("ledger", folder)
+    header, adapter = folder / "example_map.h", folder / "ledger_target.c"
+    text = header.read_text(encoding="utf-8")
+    header.write_text(text.replace("kMapKey = 16, kMapValue = 24", "kMapKey = 32, kMapValue = 12"), encoding="utf-8")
+    text = adapter.read_text(encoding="utf-8")
+    fixed = "config->key_size != kMapKey || config->value_size != kMapValue"
+    exact = text.replace("config->key_size > kMapKey || config->value_size > kMapValue", fixed)
+    assert exact != text
+    adapter.write_text(exact, encoding="utf-8")
+    (folder / "drawn.py").write_text(STATEFUL, encoding="utf-8")
+    done = run("make && python drawn.py", folder, "clang-19")
+    assert done.returncode == 0, done.stdout + done.stderr
+    made = next((folder / ".powercut" / "scenarios").glob("*.toml")).read_text(encoding="utf-8")
+    assert "key_size = 32" in made and "value_size = 12" in made
+
+
+@pytest.mark.slow
+def test_the_template_verifies_what_it_stores(tmp_path: Path) -> None:
+    """A commit word that names no value is told by the target's own check, in its words."""
+    require_engine()
+    folder = tmp_path / "ledger"
+    new_target.generate("ledger", folder)
+    source = folder / "example_map.c"
+    text = source.read_text(encoding="utf-8")
+    # The value is right; only the check sees that the word is not.
+    wrong = text.replace("map_commit(&slot->commit, 1);", "map_commit(&slot->commit, 3);")
+    wrong = wrong.replace("slot->value[slot->commit - 1]", "slot->value[(slot->commit - 1) % 2]")
+    source.write_text(wrong, encoding="utf-8")
+    assert run("make", folder, "clang-19").returncode == 0
+    found = run("powercut run ./libledger.so --explain 0 --keep-going", folder, "clang-19")
+    assert found.returncode == ExitCode.FINDINGS
+    assert re.search(r"the commit word of slot \d+ names no value", found.stdout)
+
+
 @pytest.mark.slow
 def test_a_library_that_went_past_the_pass_is_seen_all_the_same(tmp_path: Path) -> None:
     require_engine()

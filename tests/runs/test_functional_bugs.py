@@ -112,6 +112,14 @@ def test_a_run_that_stopped_is_resumed_with_keep_going(folder: Path) -> None:
     assert code == ExitCode.FINDINGS and record["coverage"]["kind"] == "complete"
 
 
+def test_a_functional_bug_that_a_baseline_knows_does_not_end_its_run(folder: Path) -> None:
+    run("bug", "--keep-going")
+    assert main(["baseline", "update", "known.json"]) == ExitCode.CLEAN
+    code, record = run("bug", "--baseline", "known.json", "--no-canary")
+    assert code == ExitCode.CLEAN and record["coverage"]["kind"] == "complete"
+    assert {finding["baseline"] for finding in record["findings"]} == {"known"}
+
+
 def test_a_check_in_python_stops_as_well(folder: Path) -> None:
     heard: list[Any] = []
     with pytest.raises(powercut.InconsistentError, match="No power cut needed"):

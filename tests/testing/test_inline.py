@@ -196,6 +196,13 @@ def test_keys_and_values_have_the_sizes_that_the_target_takes(folder: Path, targ
     assert "key_size = 8" in text and "value_size = 8" in text and run["verdict"] == "consistent"
 
 
+def test_a_size_that_is_not_given_is_fitted_to_the_other(folder: Path) -> None:
+    """Keys of 8 bytes went with the usual values of 15, which the target refuses."""
+    (run,) = powercut.check("level:hardened", [powercut.insert(1)], key_size=8).runs
+    text = (folder / ".powercut" / "scenarios" / "inline.toml").read_text()
+    assert "key_size = 8" in text and "value_size = 8" in text and run["verdict"] == "consistent"
+
+
 def test_a_planted_bug_is_found(folder: Path) -> None:
     with pytest.raises(powercut.InconsistentError) as failed:
         powercut.check(
@@ -210,7 +217,7 @@ def test_a_planted_bug_is_found(folder: Path) -> None:
         ([powercut.update(1)], {}, "update of key 1, which is absent"),
         ([powercut.insert(1), powercut.insert(1)], {}, "insert of key 1, which is present"),
         ([powercut.insert(range(1, 99))], {"config": {"auto_expand": "off"}}, "answered FULL"),
-        ([powercut.insert(1)], {"key_size": 8}, "keys"),
+        ([powercut.insert(1)], {"key_size": 8, "value_size": 15}, "keys"),
         ([powercut.insert(1)], {"cut_at": "no.such.mark"}, "never reaches the mark 'no.such.mark'"),
         ([powercut.insert(1)], {"expect_marks": ["no.such.mark"]}, "no.such.mark"),
     ],

@@ -176,7 +176,8 @@ def test_state_machine_of_a_sound_table(folder: Path) -> None:
 
 def test_no_workload_that_fits(folder: Path) -> None:
     with pytest.raises(UsageError, match=r"no workload that was drawn can be run .*layout 8x8 takes keys"):
-        stateful.check_target("level:hardened", derandomize=True, vary=[], max_warmup=0, options={"key_size": 8})
+        sizes: api.CheckOptions = {"key_size": 8, "value_size": 15}
+        stateful.check_target("level:hardened", derandomize=True, vary=[], max_warmup=0, options=sizes)
 
 
 def test_machine_without_a_target() -> None:

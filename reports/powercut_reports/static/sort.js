@@ -38,6 +38,9 @@
   }
 
   function makeSortable(table) {
+    if (all("tbody tr", table).length < 2) {
+      return;
+    }
     for (const header of all("thead th", table)) {
       const button = document.createElement("button");
       button.type = "button";
