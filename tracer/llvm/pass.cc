@@ -8,6 +8,7 @@
 #include "tracer/llvm/instrument.h"
 #include "tracer/llvm/llvm_version.h"
 #include "tracer/llvm/skip.h"
+#include "tracer/llvm/store_functions.h"
 #include "tracer/llvm/world_sources.h"
 #include "tracer/runtime/hooks.h"
 
@@ -51,7 +52,7 @@ void instrument(FunctionContext& context, llvm::Instruction& instruction) {
   }
 }
 
-void instrument(llvm::Function& function, HookTable& hooks, Externals& externals) {
+void instrument(llvm::Function& function, HookTable& hooks, Externals& externals, StoreFunctions& storing) {
   // First the list, then the changes: hooks are accesses, too.
   llvm::SmallVector<llvm::Instruction*, 64> accesses;
   for (llvm::BasicBlock& block : function) {
@@ -61,6 +62,7 @@ void instrument(llvm::Function& function, HookTable& hooks, Externals& externals
       }
     }
   }
+  storing.mark(function, accesses);
   FunctionContext context(function, hooks, externals);
   count_steps(context);
   for (llvm::Instruction* access : accesses) instrument(context, *access);
@@ -91,7 +93,7 @@ llvm::Constant* string_table(HookTable& hooks, const Strings& strings) {
 }
 
 // A constructor that tells the runtime what this module is.
-void register_module(HookTable& hooks, const Externals& externals) {
+void register_module(HookTable& hooks, const Externals& externals, StoreFunctions& storing) {
   llvm::Module& module = hooks.module();
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), false);
   auto* constructor = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "powercut.register", module);
@@ -103,6 +105,10 @@ void register_module(HookTable& hooks, const Externals& externals) {
   const std::vector<std::string> defined = defined_functions(module);
   builder.CreateCall(hooks.hook("__powercut_defines", {hooks.pointer(), hooks.int32()}),
                      {string_table(hooks, defined), hooks.constant32(defined.size())});
+  if (storing.count() != 0) {
+    builder.CreateCall(hooks.hook("__powercut_store_functions", {hooks.pointer(), hooks.int32(), hooks.pointer()}),
+                       {string_constant(module, storing.lines()), hooks.constant32(storing.count()), storing.marks()});
+  }
   builder.CreateRetVoid();
   llvm::appendToGlobalCtors(module, constructor, /*Priority=*/0);
 }
@@ -122,8 +128,10 @@ llvm::PreservedAnalyses InstrumentPass::run(llvm::Module& module, llvm::ModuleAn
   for (llvm::Function& function : module) {
     if (!skipped.contains(function)) functions.push_back(&function);
   }
-  for (llvm::Function* function : functions) instrument(*function, hooks, externals);
-  register_module(hooks, externals);
+  StoreFunctions storing(hooks);
+  for (llvm::Function* function : functions) instrument(*function, hooks, externals, storing);
+  storing.finish();
+  register_module(hooks, externals, storing);
   return llvm::PreservedAnalyses::none();
 }
 
