@@ -63,9 +63,6 @@ std::string signal_text(int signal, const Progress& progress) {
   return text;
 }
 
-// Added to a child's exit code once it has answered: a target that calls exit() cannot answer for it.
-constexpr int kAnswered = 64;
-
 // True when the child ended; false when it stood still for too long.
 bool wait_for_end(pid_t pid, double stall_seconds, const Progress& progress) {
   using Clock = std::chrono::steady_clock;
@@ -118,6 +115,7 @@ ChildEnd supervise(double stall_seconds, const std::function<int(Progress&)>& bo
     watch_signals();
     int code = body(*progress);
     std::fflush(nullptr);
+    progress->answered.store(true);
     // No destructors of the target's globals: it was stopped where it stood, perhaps by a power cut.
     _exit(code);
   }
@@ -139,6 +137,10 @@ ChildEnd supervise(double stall_seconds, const std::function<int(Progress&)>& bo
       end.how = operation + " died of " + signal_text(WTERMSIG(status), *progress);
       end.error = harness_error(end.how + ", without a power cut", progress->place,
                                 "The target is broken by itself: correct it before looking for crash states.");
+    } else if (!progress->answered.load()) {
+      end.how = operation + " ended the process with exit status " + std::to_string(WEXITSTATUS(status));
+      end.error = harness_error(end.how + ", without a power cut", progress->place,
+                                "A target returns from what it is asked: take the call of exit or _exit out of it.");
     } else {
       end.exit_code = WEXITSTATUS(status);
     }
@@ -149,11 +151,11 @@ ChildEnd supervise(double stall_seconds, const std::function<int(Progress&)>& bo
 
 int answer_in_child(double stall_seconds, const EngineError& broke, EventStream& events,
                     const std::function<int(Progress&)>& body) {
-  const ChildEnd end = supervise(stall_seconds, [&](Progress& progress) { return kAnswered + body(progress); });
-  if (!end.error && end.exit_code >= kAnswered) return end.exit_code - kAnswered;
-  if (end.error && end.how.empty()) return events.error(*end.error);
+  const ChildEnd end = supervise(stall_seconds, body);
+  if (!end.error) return end.exit_code;
+  if (end.how.empty()) return events.error(*end.error);
   EngineError error = broke;
-  error.what += ": " + (end.error ? end.how : "the target left with exit status " + std::to_string(end.exit_code));
+  error.what += ": " + end.how;
   error.next = "A fault of the target is caught and judged; one that ends the process is not. " + error.next;
   return events.error(error);
 }

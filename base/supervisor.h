@@ -20,6 +20,7 @@ namespace powercut {
 // counter) or after it died (the rest).
 struct Progress {
   std::atomic<uint64_t> steps;  // grows with every operation; the watchdog looks at it
+  std::atomic<bool> answered;   // the body has returned: a target that calls exit() ends the process before
   char operation[256];
   char place[512];
   int signal;

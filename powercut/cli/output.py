@@ -76,7 +76,7 @@ def print_run(run: RunRecord, page: Path | None = None) -> None:
                 print(f"    {row.invariant}  {row.site}  {row.state}: {row.note}")
     if run.error:
         error = run.error
-        print(f"  Harness failed: {error.where}: {error.what}. {error.next}")
+        print(f"  Not finished: {error.where}: {error.what}. {error.next}")
     print(flush=True)
 
 

@@ -137,7 +137,7 @@ def stream(
                         raise Interrupted from None
                     raise
                 if isinstance(event, events.EngineErrorEvent):
-                    raise _reported(event)
+                    raise _reported(event, diagnostics)
                 yield event, raw
                 if isinstance(event, events.End):
                     if under:
@@ -258,12 +258,22 @@ def _fixed_addresses() -> Iterator[None]:
         _LIBC.personality(ctypes.c_ulong(before))
 
 
-def _reported(event: events.EngineErrorEvent) -> UsageError | HarnessError:
+def _reported(event: events.EngineErrorEvent, diagnostics: IO[str]) -> UsageError | HarnessError:
     if event.kind == "usage" and event.needs:
         return NotApplicable(event.what, where=event.where, next_step=event.next, needs=event.needs)
     if event.kind == "usage":
         return UsageError(event.what, where=event.where, next_step=event.next)
-    return HarnessError(event.what, where=event.where, next_step=event.next or "Please report this.")
+    # A target that ends the process says why on its standard error: an assertion, for instance.
+    return HarnessError(
+        f"{event.what}{_said(diagnostics)}", where=event.where, next_step=event.next or "Please report this."
+    )
+
+
+def _said(diagnostics: IO[str]) -> str:
+    """The last lines of the engine's standard error, which is its target's too; empty where there are none."""
+    diagnostics.seek(0)
+    tail = " | ".join(line.strip() for line in diagnostics.readlines()[-_STDERR_LINES:] if line.strip())
+    return f"; it said: {tail}" if tail else ""
 
 
 def _died(arguments: Sequence[str], status: int, diagnostics: IO[str]) -> EngineDied:
@@ -273,11 +283,8 @@ def _died(arguments: Sequence[str], status: int, diagnostics: IO[str]) -> Engine
             how = f"signal {signal.Signals(-status).name}"
         except ValueError:
             how = f"signal {-status}"
-    diagnostics.seek(0)
-    tail = " | ".join(line.strip() for line in diagnostics.readlines()[-_STDERR_LINES:] if line.strip())
-    said = f"; it said: {tail}" if tail else ""
     return EngineDied(
-        f"the engine died ({how}) before it finished '{arguments[0]}'{said}",
+        f"the engine died ({how}) before it finished '{arguments[0]}'{_said(diagnostics)}",
         where="powercut-engine",
         next_step="What it had found is kept; the verdict is unknown. Run it again with --jobs 1, and report this.",
         how=how,

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "tracer/runtime/hooks.h"
+#include "tracer/world/code_place.h"
 #include "tracer/world/fault_signals.h"
 #include "tracer/world/pool_traps.h"
 #include "tracer/world/quiet_heap.h"
@@ -76,6 +77,37 @@ constexpr size_t kMostDoubts = 16;
 // So is a fault of an instruction of the engine while target code runs (a hook, a query's own code): taken for
 // the target's, it would be a finding that nobody can fix. The process dies, and its parent says `unknown`.
 
+// Where glibc keeps what an assertion, or its own checks of the heap, have printed before the abort; null without one.
+struct AbortMessage {
+  unsigned size;  // of the mapping that it lies in
+  char text[];
+};
+AbortMessage** abort_message = nullptr;
+
+std::string take_abort_message() {
+  if (abort_message == nullptr || *abort_message == nullptr) return "";
+  std::string text = std::exchange(*abort_message, nullptr)->text;
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+// The C library that aborts keeps no frame pointers, so a walk ends in it. The code that called it does: the innermost
+// return address into instrumented code, and from the frame behind it on an ordinary walk.
+std::vector<uint64_t> callers_of_abort(uint64_t from, const uint64_t* end) {
+  const auto instrumented = [](uint64_t pc) {
+    return powercut_code(reinterpret_cast<const void*>(pc)) == POWERCUT_INSTRUMENTED;
+  };
+  const auto* word = reinterpret_cast<const uint64_t*>((from + 7) & ~uint64_t{7});
+  while (word < end && !instrumented(*word)) ++word;
+  if (word >= end) return {};
+  const uint64_t caller = *word++;
+  for (; word + 1 < end; ++word) {
+    const bool frame = *word > reinterpret_cast<uint64_t>(word) && *word < reinterpret_cast<uint64_t>(end);
+    if (frame && instrumented(word[1])) return CodePlace{reinterpret_cast<const void*>(caller), word}.stack();
+  }
+  return {caller};
+}
+
 void on_signal(int signal, siginfo_t* info, void* context) {
   const auto* machine = static_cast<const ucontext_t*>(context);
   const bool ours = current == nullptr || !current->running() ||
@@ -89,6 +121,14 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   outcome.signal = signal;
   outcome.address = signal == SIGABRT ? 0 : reinterpret_cast<uint64_t>(info->si_addr);
   outcome.stack = place.stack();
+  if (signal == SIGABRT) {
+    outcome.text = take_abort_message();
+    const std::vector<uint64_t> callers = callers_of_abort(reg(REG_RSP), current->stack_end());
+    if (!callers.empty()) {
+      outcome.stack.resize(1);
+      outcome.stack.insert(outcome.stack.end(), callers.begin(), callers.end());
+    }
+  }
   current->stop(std::move(outcome));
 }
 
@@ -117,6 +157,7 @@ void install_signal_handlers() {
   static bool done = false;
   if (done) return;
   done = true;
+  abort_message = static_cast<AbortMessage**>(dlvsym(RTLD_DEFAULT, "__abort_msg", "GLIBC_PRIVATE"));
   handle_faults(on_signal);
 }
 

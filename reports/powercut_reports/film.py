@@ -186,6 +186,6 @@ def _after(
         what = f"recovery {medium.store}s {medium.extent(later.store.offset, later.store.size)}{missing}"
         lines = tuple(LineState(line.state, track == later.track) for track, line in enumerate(still))
         steps.append(step(later.x, "recovery", what, lines, site, later.store.function))
-    frame = own_frame(finding.fault.stack) if finding.fault else None
+    frame = own_frame(finding.fault.stack, finding.fault.site) if finding.fault else None
     where = (frame.site, frame.function) if frame else ("", "")
     return [*steps, step(chart.end_x, "answer", story.answer_sentence(finding), still, *where)]

@@ -273,7 +273,7 @@ def _flow(finding: FindingRecord) -> Json:
             "importance": "essential",
         }
     )
-    fault = own_frame(finding.fault.stack) if finding.fault else None
+    fault = own_frame(finding.fault.stack, finding.fault.site) if finding.fault else None
     if fault:
         locations.append(
             {
