@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 
+#include "checker/exploration/reached_stores.h"
 #include "checker/schedules/thread_phase.h"
 #include "tracer/record/recorded_bytes.h"
 #include "tracer/record/recording.h"
@@ -128,6 +129,7 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
                 {"marks", marks},
                 {"marks_missing", Json::array()},  // a missing one is an error
                 {"externals", called},
+                {"stores_never_reached", instrumented ? stores_never_reached({}) : Json(nullptr)},
                 {"seconds", std::chrono::duration<double>(Clock::now() - start).count()},
                 {"counters", TraceStats::json(stats.all())},
                 {"counters_explored", TraceStats::json(stats.explored())}};

@@ -197,7 +197,7 @@ def explore() -> None:
         assumptions=["sequentially consistent visibility"],
         not_checked={
             "lines_never_read": 1,
-            "flush_sites_never_reached": 0,
+            "stores_never_reached": [],
             "uninstrumented_calls": [],
             "atoms": "any",
             "notes": [],

@@ -38,9 +38,10 @@ std::string encode(const ChunkResult& result) {
                      {"troubles", result.troubles},
                      {"sources", result.sources},
                      {"leaves", result.leaves.size()},
-                     {"read_words", result.read_lines.size()}};
+                     {"read_words", result.read_lines.size()},
+                     {"reached_words", result.reached.size()}};
   std::string out = head.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  for (const std::vector<uint64_t>* words : {&result.leaves, &result.read_lines}) {
+  for (const std::vector<uint64_t>* words : {&result.leaves, &result.read_lines, &result.reached}) {
     out.append(reinterpret_cast<const char*>(words->data()), words->size() * sizeof(uint64_t));
   }
   return out;
@@ -53,9 +54,10 @@ std::optional<ChunkResult> decode_chunk_result(std::string_view payload) {
   std::string_view words = payload.substr(end + 1);
   ChunkResult out;
   try {
-    const uint64_t leaves = head.at("leaves"), read_words = head.at("read_words");
-    if (words.size() != (leaves + read_words) * sizeof(uint64_t)) return std::nullopt;
-    for (const auto& [list, size] : {std::pair(&out.leaves, leaves), std::pair(&out.read_lines, read_words)}) {
+    const uint64_t leaves = head.at("leaves"), read_words = head.at("read_words"), reached = head.at("reached_words");
+    if (words.size() != (leaves + read_words + reached) * sizeof(uint64_t)) return std::nullopt;
+    for (const auto& [list, size] :
+         {std::pair(&out.leaves, leaves), std::pair(&out.read_lines, read_words), std::pair(&out.reached, reached)}) {
       list->resize(size);
       std::memcpy(list->data(), words.data(), size * sizeof(uint64_t));
       words.remove_prefix(size * sizeof(uint64_t));

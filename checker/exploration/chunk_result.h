@@ -53,6 +53,7 @@ struct ChunkResult {
   std::string distrust;              // why the worker cannot be trusted any more: the chunk is to be done again
   std::vector<uint64_t> leaves;      // digests of recovery's distinct behaviours, ascending
   std::vector<uint64_t> read_lines;  // bitmap by line: some recovery or query read it
+  std::vector<uint64_t> reached;     // bitmap of reached_stores(), of all that had been explored by then
   std::map<std::string, Maximum> maxima;
   RecoverySites recovery_sites;
   std::vector<Json> findings;         // as they were reported
@@ -60,7 +61,7 @@ struct ChunkResult {
   uint32_t sources = 0;               // WorldSources that target code asked for, and that made no difference
 };
 
-// A packet's payload: one line of JSON, then leaves and read_lines as 64-bit little-endian words.
+// A packet's payload: one line of JSON, then leaves, read_lines and reached as 64-bit little-endian words.
 std::string encode(const ChunkResult& result);
 std::optional<ChunkResult> decode_chunk_result(std::string_view payload);
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "checker/exploration/reached_stores.h"
 #include "checker/findings/finding_parts.h"
 #include "tracer/format/trace_names.h"
 #include "tracer/world/pool_traps.h"
@@ -225,6 +226,7 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
   for (uint64_t line = 0; line < lines; ++line) {
     result_.read_lines[line / 64] |= uint64_t{executor_.reads().ever(line)} << (line % 64);
   }
+  result_.reached = reached_stores();
   return std::move(result_);
 }
 

@@ -7,8 +7,9 @@
 
 namespace powercut {
 
-// `stacks` has read the whole trace.
-Json performance_bug_event(const PerformanceBug& row, const TraceReader& stacks);
+// The events about performance bugs. `stacks` has read the whole trace.
+std::vector<Json> performance_events(const std::vector<PerformanceBug>& rows, const Persisting& persisting,
+                                     const TraceReader& stacks);
 Json result_event(const LoadedTrace& loaded, const ExploreOptions& options, const Explored& explored, double seconds);
 
 // Of the result of program mode too:

@@ -108,6 +108,7 @@ void PerformanceBugs::apply(const Event& event) {
 
 void PerformanceBugs::store(const Event& event) {
   const uint64_t end = event.addr + event.size;
+  store_stacks_.insert(event.stack);
   const bool outside = use_.size_word == event.addr || std::ranges::any_of(use_.volatile_parts, [&](const auto& range) {
                          return range.first <= event.addr && end <= range.second;
                        });
@@ -191,6 +192,15 @@ void PerformanceBugs::fence(const Event& event) {
   site.mfence = kind == FenceKind::kMfence;
   site.waited = site.waited || waits;
   if (!waits && !for_size) count_useless(&row, "redundant-fence", "this fence had nothing to wait for", event);
+}
+
+Persisting PerformanceBugs::persisting() const {
+  Persisting out;
+  out.stores.assign(store_stacks_.begin(), store_stacks_.end());
+  for (const auto& [stack, way] : ways_) out.flushes.push_back(stack);
+  std::ranges::sort(out.stores);
+  std::ranges::sort(out.flushes);
+  return out;
 }
 
 std::vector<PerformanceBug> PerformanceBugs::finish(const Model& model) {

@@ -39,6 +39,11 @@ struct PerformanceBug {
   uint64_t offset = 0, event = 0;  // of the first
 };
 
+// Call stacks by what they do, ascending: who only ever flushes is a helper (powercut/symbols/flush_helpers.py).
+struct Persisting {
+  std::vector<uint32_t> stores, flushes;  // the latter are of fences, too, and at most kMostStacks
+};
+
 // What a trace does not say of the pools of a program.
 struct PoolUse {
   std::vector<std::pair<uint64_t, uint64_t>> volatile_parts;  // [begin, end), by the program's own word
@@ -55,6 +60,7 @@ class PerformanceBugs {
   void apply(const Event& event);
   // By kind, then in the order of the run. `model` has seen the same events.
   std::vector<PerformanceBug> finish(const Model& model);
+  Persisting persisting() const;
 
  private:
   // What was made by one call stack, or at one instruction, and how much of it did nothing.
@@ -88,6 +94,7 @@ class PerformanceBugs {
   absl::flat_hash_map<std::pair<uint32_t, uint64_t>, size_t> by_place_;  // module and offset
   absl::flat_hash_map<uint32_t, size_t> by_stack_;
   absl::flat_hash_map<uint32_t, Way> ways_;  // by stack
+  absl::flat_hash_set<uint32_t> store_stacks_;
   absl::flat_hash_map<uint64_t, Dirty> dirty_;
   absl::flat_hash_map<uint32_t, std::vector<uint64_t>> flushed_;  // by thread: lines, since its last fence
   absl::flat_hash_set<uint32_t> waiting_;

@@ -18,7 +18,10 @@ Survey Surveyor::finish() {
   survey_.crash_points = follower_->crash_points();
   survey_.searched = follower_->searched();
   // What is pending at the end of a tree is what one schedule left.
-  if (!follower_->in_tree()) survey_.performance_bugs = performance_bugs_.finish(follower_->model());
+  if (!follower_->in_tree()) {
+    survey_.performance_bugs = performance_bugs_.finish(follower_->model());
+    survey_.persisting = performance_bugs_.persisting();
+  }
   for (uint64_t line = 0; line < written_.size(); ++line) {
     if (written_[line]) survey_.written_lines.push_back(line);
   }

@@ -17,6 +17,7 @@ struct Survey {
   uint64_t crash_points = 0;
   BigInt crash_states = 0;
   std::vector<PerformanceBug> performance_bugs;
+  Persisting persisting;
   std::vector<uint64_t> written_lines;  // ascending
 };
 

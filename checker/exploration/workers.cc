@@ -22,6 +22,11 @@
 namespace powercut {
 namespace {
 
+void add_bits(std::vector<uint64_t>* to, const std::vector<uint64_t>& from) {
+  to->resize(std::max(to->size(), from.size()));
+  for (size_t i = 0; i < from.size(); ++i) (*to)[i] |= from[i];
+}
+
 using Clock = std::chrono::steady_clock;
 
 // After an interruption workers may end their crash point, and the walk count what is left of the trace, for so long.
@@ -375,8 +380,8 @@ class Leader {
         if (!is_new && most.value > at->second.value) at->second = most;
       }
       for (const auto& [site, count] : result.recovery_sites) out_.recovery_sites[site] += count;
-      out_.read_lines.resize(std::max(out_.read_lines.size(), result.read_lines.size()));
-      for (size_t i = 0; i < result.read_lines.size(); ++i) out_.read_lines[i] |= result.read_lines[i];
+      add_bits(&out_.read_lines, result.read_lines);
+      add_bits(&out_.reached, result.reached);
       if (options_.stop_at_functional) stop_at_functional(&result.findings);
       for (const Json& finding : held_[result.number]) {
         if (!out_.functional) announce(finding);  // also of a worker that died, and whose chunk was done again

@@ -31,6 +31,7 @@ struct Explored {
   ChunkCounts sum;
   uint64_t leaves = 0;
   std::vector<uint64_t> read_lines;  // bitmap by line: some recovery or query read it
+  std::vector<uint64_t> reached;     // bitmap of reached_stores()
   std::map<std::string, Maximum> maxima;
   RecoverySites recovery_sites;
   std::map<std::string, Json> findings;  // by key; of equal keys the one at the earliest crash point

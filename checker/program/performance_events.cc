@@ -41,8 +41,8 @@ Result<std::vector<Json>> performance_events(const ProgramOptions& options, cons
   }
   if ((*reader)->error()) return usage_error(*(*reader)->error());
   model->finish();
-  for (const PerformanceBug& bug : bugs.finish(*model)) out.push_back(performance_bug_event(bug, **reader));
-  return out;
+  const std::vector<PerformanceBug> rows = bugs.finish(*model);
+  return performance_events(rows, bugs.persisting(), **reader);
 }
 
 }  // namespace powercut

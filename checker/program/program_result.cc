@@ -185,7 +185,7 @@ Json program_result(const ProgramRun& run) {
           {"assumptions", assumed},
           {"not_checked",
            {{"lines_never_read", nullptr},
-            {"flush_sites_never_reached", nullptr},
+            {"stores_never_reached", nullptr},
             {"uninstrumented_calls", Json::array()},
             {"atoms", run.pools.has_device() ? "" : run.options.atoms},
             {"notes", notes}}}};

@@ -160,8 +160,10 @@ int explore(const ExploreOptions& asked, const RecordOptions& recording, EventSt
                  {"stats", {{"run", explored->seconds}, {"workers", explored->sum.seconds}}}});
     return events.end(explored->has_range ? kExitOk : kExitUnknown);
   }
-  for (const PerformanceBug& row : explored->survey.performance_bugs)
-    events.emit(performance_bug_event(row, follower.reader()));
+  const Survey& survey = explored->survey;
+  for (const Json& event : performance_events(survey.performance_bugs, survey.persisting, follower.reader())) {
+    events.emit(event);
+  }
   for (const auto& [site, count] : explored->recovery_sites) {
     Json event = {{"event", "recovery_site"}};
     event.update(Json::parse(site));

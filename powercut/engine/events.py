@@ -229,6 +229,14 @@ class Finding(_Event):
     stores: list[FindingStore] = Field(default_factory=list)
 
 
+class Persisting(_Event):
+    """Before the performance bugs: which code stores, and which flushes and fences."""
+
+    event: Literal["persisting"]
+    stores: RawStack = Field(default_factory=list)
+    flushes: list[RawStack] = Field(default_factory=list)
+
+
 class PerformanceBug(_Event):
     event: Literal["performance_bug"]
     kind: str
@@ -311,6 +319,8 @@ class Result(_Event):
     coverage: Coverage
     assumptions: list[str] = Field(default_factory=list)
     not_checked: dict[str, Any] = Field(default_factory=dict)
+    #: Of a program, which its own runtime tells: the functions whose stores recovery reached, and the others.
+    store_functions: dict[str, list[dict[str, Any]]] | None = None
 
 
 class Chunks(_Event):
@@ -594,6 +604,7 @@ Known = (
     | RunStarted
     | Progress
     | Finding
+    | Persisting
     | PerformanceBug
     | Result
     | Chunks

@@ -9,14 +9,18 @@ from powercut.engine import events
 from powercut.findings import bugs
 from powercut.findings.finding_records import canonical_order, make_record, performance_bug, symbolised
 from powercut.findings.store import FindingStore
+from powercut.symbols.flush_helpers import FlushOnly, flush_only
+from powercut.symbols.store_functions import of_event
 from powercut.symbols.symbolize import Symbolizer
 from powercut_reports.records.base import changed, without
 from powercut_reports.records.finding import Coverage, FindingRecord
 from powercut_reports.records.program import Program
-from powercut_reports.records.run import NotChecked, PerformanceBug, RunError, RunRecord
+from powercut_reports.records.run import NotChecked, PerformanceBug, RunError, RunRecord, StoreFunction
 
 RUN_VERSION = 2
 INTERRUPTED = "interrupted"
+#: Fields of a recording that the run record has in another form.
+_STORES = ("store_functions", "stores_never_reached")
 
 
 def blank_run(header: Mapping[str, Any]) -> RunRecord:
@@ -57,6 +61,8 @@ class Collector:
         self._by_place: dict[tuple[str, str], PerformanceBug] = {}  # kind and site
         self._progress: events.Progress | None = None
         self._result: events.Result | None = None
+        self._flushes = FlushOnly((), ())
+        self._stores: dict[str, Any] = {}  # of the recording: which stores it reached
 
     @property
     def plan(self) -> dict[str, Any] | None:
@@ -74,7 +80,8 @@ class Collector:
 
     def recorded(self, raw: dict[str, Any], trace: Path) -> None:
         """The trace was recorded for this run."""
-        kept = {name: value for name, value in raw.items() if name not in ("event", "program")}
+        kept = {name: value for name, value in raw.items() if name not in ("event", "program", *_STORES)}
+        self._stores = {name: raw[name] for name in _STORES if raw.get(name) is not None}
         self._run.recorded = kept
         self._run.trace = str(trace)
         if "program" in raw:
@@ -91,6 +98,8 @@ class Collector:
             self._progress = event
         elif isinstance(event, events.Finding):
             self._found(event, raw)
+        elif isinstance(event, events.Persisting):
+            self._flushes = flush_only(event.stores, event.flushes, self._modules, self._symbolizer)
         elif isinstance(event, events.PerformanceBug):
             self._does_nothing(raw)
         elif isinstance(event, events.Result):
@@ -107,7 +116,7 @@ class Collector:
 
     def _does_nothing(self, raw: dict[str, Any]) -> None:
         """A flush, fence or store that does nothing, by one call stack. Call stacks with one site are one row."""
-        row = performance_bug(raw, self._modules, self._symbolizer)
+        row = performance_bug(raw, self._modules, self._symbolizer, flushes=self._flushes)
         if row is None:
             return
         known = self._by_place.setdefault((row.kind, row.site), row) if row.site else row
@@ -145,7 +154,7 @@ class Collector:
         if self._result is not None:
             self._judged(self._result)
         else:
-            self._partial(INTERRUPTED if interrupted else "the harness failed")
+            self._partial(INTERRUPTED if interrupted else "the run was not finished")
         if run.findings:
             # A finding stands on its own evidence, whatever else went wrong.
             run.verdict = "inconsistent"
@@ -188,8 +197,23 @@ class Collector:
         run.coverage = Coverage.model_validate(result.coverage.model_dump())
         run.maxima = {name: self._placed(most) for name, most in result.maxima.items()}
         run.not_checked = NotChecked.model_validate(result.not_checked)
+        run.not_checked.stores_never_reached = self._unreached(result)
         if run.program and run.program.notes:
             run.not_checked.notes = [*run.program.notes, *run.not_checked.notes]
+
+    def _unreached(self, result: events.Result) -> list[StoreFunction] | None:
+        """The functions with stores that neither the recording nor the exploration reached; None: nobody knows."""
+        if "store_functions" in self._stores:
+            recording = self._stores["store_functions"]
+            exploring = result.store_functions or {"reached": [], "missed": []}
+            missed = of_event([*recording["missed"], *exploring["missed"]])
+            missed -= of_event([*recording["reached"], *exploring["reached"]])
+        else:
+            first, second = (raw.get("stores_never_reached") for raw in (self._stores, result.not_checked))
+            if first is None or second is None:
+                return None
+            missed = of_event(first) & of_event(second)
+        return [StoreFunction.model_validate(function.record()) for function in sorted(missed)]
 
     def _placed(self, most: dict[str, Any]) -> dict[str, Any]:
         """A maximum with the site of its stack instead of the frames."""

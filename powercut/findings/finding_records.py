@@ -50,14 +50,22 @@ def _frame(frame: Frame, *, with_source: bool) -> dict[str, Any]:
     return {**frame.record(), "source": lines} if lines else frame.record()
 
 
-def performance_bug(raw: dict[str, Any], modules: Sequence[Module], symbolizer: Symbolizer) -> PerformanceBug | None:
+def performance_bug(
+    raw: dict[str, Any],
+    modules: Sequence[Module],
+    symbolizer: Symbolizer,
+    *,
+    flushes: Callable[[Frame], bool] = lambda frame: False,
+) -> PerformanceBug | None:
     """The row of a `performance_bug` event. A useless flush or fence stands where its helper is called.
+
+    `flushes` knows the run's helpers by what they do.
 
     None for a fence of the C library, which streams to ordinary memory; its syncs are asked for.
     """
     by_caller = raw["kind"] in ("redundant-flush", "redundant-fence")
-    passed_by = flush_helpers.USUAL if by_caller else ()
-    fields = symbolised(raw, modules, symbolizer, outside=partial(flush_helpers.outside, usual=passed_by))
+    helpers = partial(flush_helpers.outside, flushes=flushes) if by_caller else partial(flush_helpers.outside, usual=())
+    fields = symbolised(raw, modules, symbolizer, outside=helpers)
     row = PerformanceBug.model_validate({name: value for name, value in fields.items() if name != "event"})
     if row.kind == "redundant-fence" and row.stack and flush_helpers.is_for_ordinary_memory(row.stack[0]):
         return None

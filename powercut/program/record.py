@@ -20,6 +20,7 @@ from powercut.engine.supervise import Ended, Output, StartError, status_text, su
 from powercut.program import acknowledgements, pin, pmemcheck, unseen_instructions, valgrind
 from powercut.program import pools as program_pools
 from powercut.program.program import Recording
+from powercut.symbols import store_functions
 
 #: Variables of the runtime: what they say is meant for another recording.
 _OURS = (
@@ -29,10 +30,12 @@ _OURS = (
     "POWERCUT_POOL_FILES",
     "POWERCUT_DEVICE_FILE",
     "POWERCUT_OUTPUT",
+    store_functions.VARIABLE,
     "POWERCUT_POOL_BASE",
     "POWERCUT_POOL_SIZE",
 )
 _STREAM = "stream"
+_REACHED = "reached"
 _NO_FILE = "no file"
 _UNKNOWN_INSTRUCTION = (
     "Valgrind may not know one of its instructions (AVX-512, for instance): build it without, or with 'powercut cc'."
@@ -137,6 +140,8 @@ def _traced(
     interrupt: Interrupt | None,
 ) -> dict[str, Any]:
     part = scratch / trace.name
+    reached = scratch / _REACHED
+    reached.mkdir()
     run = _scheduled if recording.scheduling else _pmemcheck if recording.tracer == "pmemcheck" else _stream
     try:
         ended, raw = run(recording, part, name=name, scratch=scratch, held=held, interrupt=interrupt)
@@ -144,8 +149,10 @@ def _traced(
         raise _not_started(error) from error
     _refuse_unused(recording, raw)
     part.replace(trace)
+    stores = store_functions.of_folder(reached)
     return {
         **{key: value for key, value in raw.items() if key != "event"},
+        **({} if stores.empty else {"store_functions": stores.record()}),
         "trace": os.fspath(trace),
         "program": {**_described(recording, ended, name=name), "notes": _notes(recording, ended, raw, scratch)},
     }
@@ -171,6 +178,7 @@ def _stream(
         files = ":".join(map(os.fspath, recording.pools))
         named = "POWERCUT_DEVICE_FILE" if recording.device else "POWERCUT_POOL_FILES"
         variables |= {"POWERCUT_STREAM": os.fspath(stream), named: files}
+        variables |= {store_functions.VARIABLE: os.fspath(scratch / _REACHED)}
         variables |= {"POWERCUT_OUTPUT": os.fspath(output)} if output else {}
     elif recording.tracer == "pin":
         command, variables = pin.command(command, stream=stream, pools=recording.pools, env=variables)
@@ -241,7 +249,7 @@ def _scheduled(
         arguments,
         events.Scheduled,
         interrupt=interrupt,
-        environment=environment(),
+        environment={**environment(), store_functions.VARIABLE: os.fspath(scratch / _REACHED)},
         cwd=recording.cwd,
         held=() if held is None else (held,),
     )

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +21,7 @@ from powercut.program import binary as program_binary
 from powercut.program import ops_file, valgrind
 from powercut.program import record as program_record
 from powercut.program.program import Device, Program, Recording, Recovery
+from powercut.symbols import store_functions
 from powercut_reports.records.finding import FindingRecord
 
 #: Of a budget of time, what exploring may take once something was found: the rest is for its cause.
@@ -55,13 +57,14 @@ def explore(
         arguments += ["--budget-executions", str(options.budget.executions)]
     if not options.keep_going:
         arguments.append(STOP_WORD)
-    yield from engine.stream(
-        engine_path,
-        arguments,
-        interrupt=interrupt,
-        under=((), program_record.environment()),
-        cwd=program.recovery.cwd,
-    )
+    with tempfile.TemporaryDirectory(dir=trace.parent, prefix=".explore.") as folder:
+        environment = {**program_record.environment(), store_functions.VARIABLE: folder}
+        for event, raw in engine.stream(
+            engine_path, arguments, interrupt=interrupt, under=((), environment), cwd=program.recovery.cwd
+        ):
+            if isinstance(event, events.Result) and not (stores := store_functions.of_folder(Path(folder))).empty:
+                event = event.model_copy(update={"store_functions": stores.record()})
+            yield event, raw
 
 
 def image(

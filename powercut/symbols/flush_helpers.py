@@ -1,12 +1,17 @@
 """Functions that flush or fence for their callers: a site is the line that calls them.
 
 A flush that does nothing is a mistake of whoever asked for it, and `persist()` of a source file has a hundred callers.
+A helper is known by its name where that is a usual one, and else by what it does: in the whole run neither it nor what
+it calls stores to the pool; it flushes or fences, and several places call it.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
+from itertools import pairwise
 
-from powercut.symbols.symbolize import Frame
+from powercut.engine.events import Module
+from powercut.symbols.symbolize import Frame, Symbolizer
 from powercut_reports.records import places
 
 #: Globs of names of functions that flush or fence, and do nothing else.
@@ -27,12 +32,50 @@ _MEMORY_FUNCTIONS = ("__memmove_", "__memcpy_", "__memset_", "__mempcpy_")
 _PMDK = ("libpmem.", "libpmem2.", "libpmemobj.", "libpmemlog.", "libpmemblk.", "libpmempool.")
 
 
-def outside(frames: Sequence[Frame], helpers: Sequence[str] = (), *, usual: Sequence[str] = USUAL) -> Sequence[Frame]:
+class FlushOnly:
+    """The functions of a run that flush or fence for several callers and never store."""
+
+    def __init__(self, stores: Iterable[Sequence[Frame]], flushes: Iterable[Sequence[Frame]]) -> None:
+        self._storing = {_function(frame) for frames in stores for frame in frames}
+        self._callers: dict[tuple[str, str], set[tuple[tuple[str, str], str]]] = defaultdict(set)
+        for frames in flushes:
+            for frame, caller in pairwise(frames):
+                self._callers[_function(frame)].add((_function(caller), caller.place))
+
+    def __call__(self, frame: Frame) -> bool:
+        function = _function(frame)
+        return function not in self._storing and len(self._callers.get(function, ())) > 1
+
+
+def flush_only(
+    stores: Iterable[tuple[int, int]],
+    flushes: Iterable[Sequence[tuple[int, int]]],
+    modules: Sequence[Module],
+    symbolizer: Symbolizer,
+) -> FlushOnly:
+    """Those of a run, by the frames of its stores and the call stacks of its flushes and fences."""
+    return FlushOnly(
+        (symbolizer.stack(modules, [frame]) for frame in stores),
+        (symbolizer.stack(modules, stack) for stack in flushes),
+    )
+
+
+def _function(frame: Frame) -> tuple[str, str]:
+    return frame.function, frame.start_file or frame.module
+
+
+def outside(
+    frames: Sequence[Frame],
+    helpers: Sequence[str] = (),
+    *,
+    usual: Sequence[str] = USUAL,
+    flushes: Callable[[Frame], bool] = lambda frame: False,
+) -> Sequence[Frame]:
     """The frames from the caller of the outermost helper on, of those that the access was made through.
 
-    `helpers` are names or globs, beside the `usual` ones; functions of PMDK's libraries always count. Frames of
-    powercut's own helpers may stand before a helper's. Without a caller the helper itself is the place. A program
-    without line numbers is told by the names of its functions alone.
+    `helpers` are names or globs, beside the `usual` ones; `flushes` tells helpers by what they do. Functions of PMDK's
+    libraries always count. Frames of powercut's own helpers may stand before a helper's. Without a caller the helper
+    itself is the place. A program without line numbers is told by the names of its functions alone.
     """
     user = [at for at, frame in enumerate(frames) if frame.belongs_to_user]
     user = user or [at for at, frame in enumerate(frames) if frame.site is None and not frame.in_library]
@@ -40,7 +83,7 @@ def outside(frames: Sequence[Frame], helpers: Sequence[str] = (), *, usual: Sequ
     for at in user:
         frame = frames[at]
         named = any(_is_named(frame.function, helper) for helper in (*usual, *helpers))
-        if not named and not frame.module.startswith(_PMDK):
+        if not named and not frame.module.startswith(_PMDK) and not flushes(frame):
             break
         passed = at + 1
     return frames[passed:] if any(at >= passed for at in user) else frames

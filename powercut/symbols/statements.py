@@ -66,6 +66,31 @@ class Statements:
         return sum(1 for one in self.found if begin <= one.begin < statement.begin and one.text == statement.text)
 
 
+@lru_cache(maxsize=1024)
+def length_of_function(text: str, line: int) -> int | None:
+    """How many statements the function has that begins at `line` (from 1); None where no body is found."""
+    lines = statements(text).lines
+    if not 1 <= line <= len(lines):
+        return None
+    at, depth, parentheses, count = lines[line - 1], 0, 0, 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        assert match is not None  # the last alternative takes any character
+        at = match.end()
+        if match.lastgroup != "sign":
+            continue
+        sign = match[0]
+        parentheses += (sign in _OPEN) - (sign in _CLOSE)
+        depth += (sign == "{") - (sign == "}")
+        if sign == ";" and parentheses <= 0:
+            if depth == 0:
+                return None  # a declaration
+            count += 1
+        if sign == "}" and depth <= 0:
+            return count
+    return None
+
+
 @lru_cache(maxsize=64)
 def statements(text: str) -> Statements:
     """The statements of a file's text."""

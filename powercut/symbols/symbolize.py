@@ -20,6 +20,8 @@ from typing import Any
 
 from powercut.base import paths
 from powercut.engine.events import LOG_MODULE, Module
+from powercut.symbols import source
+from powercut.symbols.statements import length_of_function
 from powercut_reports.records import places
 
 _PROGRAMS = ("llvm-symbolizer-19", "llvm-symbolizer")
@@ -34,6 +36,8 @@ _SHIPPED_SOURCES = "/usr/share/"
 _LIBRARIES = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
 #: How far back a line is looked for, in bytes of code.
 _MERGED_CODE = 64
+#: Statements of a helper in a header, which stores for its caller.
+_SMALL = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,8 +140,8 @@ def site_frame(frames: Sequence[Frame]) -> Frame | None:
     Where none of the user's frames has a position, the program has no line numbers: its innermost frame is taken, and
     told by its `place`. Where there is none of the user's at all, the innermost with a position is.
 
-    A small helper in a header ("set this token") says less than the line that calls it: where frames of
-    one folder lead from a header out to a source file, that file is taken. Code that is all header stays.
+    A small helper in a header ("set this token") says less than the line that calls it: its caller is taken, as long as
+    it lies in the same folder. A longer function of a header is the code itself, and not the driver that calls it.
     """
     located = [frame for frame in frames if frame.site]
     chosen = next((frame for frame in located if frame.belongs_to_user), None)
@@ -147,9 +151,18 @@ def site_frame(frames: Sequence[Frame]) -> Frame | None:
     for frame in located[located.index(chosen) :]:
         if frame.folder != chosen.folder:
             break
-        if not frame.in_header:
+        if not frame.in_header or not _is_small(frame):
             return frame
     return chosen
+
+
+def _is_small(frame: Frame) -> bool:
+    """Whether the frame's function has few statements; without its source, whether the frame is in its first lines."""
+    text = source.text(frame.file) if frame.file else None
+    if text is not None and frame.start_line and frame.start_file == frame.file:
+        length = length_of_function(text, frame.start_line)
+        return length is None or length <= _SMALL
+    return not frame.start_line or frame.line - frame.start_line <= _SMALL
 
 
 class Symbolizer:

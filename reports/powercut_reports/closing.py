@@ -42,6 +42,7 @@ def render(runs: Sequence[RunRecord], *, color: bool, width: int | None = None) 
     if len(runs) > 1:
         rows += _tables(runs, Painter(color=color), width)
         rows.append(total(runs))
+        rows += _unreached(runs)
     if runs and (assumed := _assumptions(runs)):
         rows.append("Assumes: " + "; ".join(assumed))
     return "\n".join(rows)
@@ -104,6 +105,16 @@ def total(runs: Sequence[RunRecord]) -> str:
     interrupted = sum(run.interrupted for run in runs)
     words += [f"{interrupted} interrupted"] if interrupted else []
     return "; ".join(words)
+
+
+def _unreached(runs: Sequence[RunRecord]) -> list[str]:
+    """For each target of several runs: the functions whose stores none of its runs reached."""
+    rows = []
+    for name in dict.fromkeys(run.name for run in runs):
+        members = [run for run in runs if run.name == name]
+        if len(members) > 1 and (missed := story.unreached_by_all(members)):
+            rows.append(printable(f"Not checked in any run of {name}: {story.unreached_sentence(missed)}"))
+    return rows
 
 
 def _assumptions(runs: Sequence[RunRecord]) -> list[str]:

@@ -42,6 +42,7 @@ def render(
     head = "| target | scenario | model | verdict | coverage | findings |\n|---|---|---|---|---|---|\n"
     parts += ["\n" if errors else "", head] if runs else []
     parts += _within(room // 2, (_row(run) for run in ordered), "run", prefix="| … | ", suffix=" | | | | |")
+    parts += _within(room // 8, _unreached(ordered), "target", prefix="\n")
     room -= _size(parts)
     subjects = {id(finding): run for run in ordered for finding in run.findings}
     found = bugs(finding for run in ordered for finding in run.findings)
@@ -108,6 +109,14 @@ def _row(run: RunRecord) -> str:
     coverage = story.coverage_sentence(run) + (f". {run.error}" if run.error else "")
     cells = (run.name, run.scenario, run.model, run.verdict, coverage, fmt.grouped(len(run.findings)))
     return "| " + " | ".join(_plain(cell) for cell in cells) + " |\n"
+
+
+def _unreached(runs: Sequence[RunRecord]) -> Iterable[str]:
+    """For each target: the functions whose stores none of its runs reached."""
+    for name in sorted({run.name for run in runs}):
+        if missed := story.unreached_by_all([run for run in runs if run.name == name]):
+            words = f"{name}: not checked: {story.unreached_sentence(missed)}"
+            yield f"\n{_plain(words, width=4 * _CELL)}.\n"
 
 
 def _bug(bug: Bug, runs: Mapping[int, RunRecord]) -> str:

@@ -24,11 +24,12 @@ from powercut_reports.records.finding import (
 )
 from powercut_reports.records.places import own_frame
 from powercut_reports.records.program import Pool, Program
-from powercut_reports.records.run import Claim, NotChecked, RunRecord
+from powercut_reports.records.run import Claim, NotChecked, RunRecord, StoreFunction
 
 #: What was lost is what a finding is about, so it comes first.
 _FATES = ("lost", "torn", "persisted")
 _SITES_IN_SENTENCE = 2
+_FUNCTIONS_IN_SENTENCE = 10
 
 
 @dataclass(frozen=True)
@@ -409,14 +410,35 @@ def not_checked(missed: NotChecked, medium: Medium = MEMORY) -> tuple[str, ...]:
     if missed.lines_never_read:
         line = medium.line if medium.device else "persistent line"
         rows.append(f"{fmt.plural(missed.lines_never_read, line)} never read by recovery or a query")
-    if missed.flush_sites_never_reached:
-        rows.append(f"{fmt.plural(missed.flush_sites_never_reached, 'flush site')} never reached")
+    if missed.stores_never_reached:
+        rows.append(unreached_sentence(missed.stores_never_reached))
     if missed.uninstrumented_calls:
         count = fmt.plural(len(missed.uninstrumented_calls), "uninstrumented function")
         rows.append(f"{count} called: {', '.join(missed.uninstrumented_calls)}")
     if missed.atoms:
         rows.append(f"atom policy {missed.atoms}" + (f": {_ATOMS[missed.atoms]}" if missed.atoms in _ATOMS else ""))
     return (*rows, *missed.notes)
+
+
+def unreached_sentence(functions: Sequence[StoreFunction]) -> str:
+    """ "the stores of 2 functions, which no operation and no recovery reached: erase (t.cc:12), grow (t.cc:40)" """
+    shown = [function.place for function in functions[:_FUNCTIONS_IN_SENTENCE]]
+    if len(functions) > len(shown):
+        shown.append(f"and {fmt.grouped(len(functions) - len(shown))} more")
+    return (
+        f"the stores of {fmt.plural(len(functions), 'function')}, which no operation and no recovery reached: "
+        f"{', '.join(shown)}"
+    )
+
+
+def unreached_by_all(runs: Sequence[RunRecord]) -> list[StoreFunction]:
+    """The functions whose stores none of several runs of one target reached; empty where one of the runs cannot say."""
+    lists = [run.not_checked.stores_never_reached for run in runs]
+    known = [functions for functions in lists if functions is not None]
+    if not known or len(known) < len(lists):
+        return []
+    others = [{function.place for function in functions} for functions in known[1:]]
+    return [function for function in known[0] if all(function.place in each for each in others)]
 
 
 def claim_sentence(claim: Claim) -> str:

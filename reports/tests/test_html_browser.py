@@ -76,7 +76,7 @@ def test_the_overview_leads_to_runs_and_findings(open_page: Open, sample_runs: l
     body = run.inner_text()
     assert "sampled 12.3 %" in body and "≈ 4.7 × 10" in body.replace("\xa0", " ")
     assert "47,052,721,287,394,587,764" in body
-    assert "2 flush sites never reached" in body and "crash states were drawn with seed 1" in body
+    assert "no operation and no recovery reached" in body and "crash states were drawn with seed 1" in body
     page.go_back()
     assert page.evaluate("location.hash") == ""
 

@@ -1,6 +1,7 @@
 """Symbolising a real library, source context, and fingerprints that survive a rebuild."""
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,41 @@ def test_site_is_the_line_that_a_person_wrote(files: list[str], chosen: str) -> 
     found = site_frame([frame(file) for file in files])
     assert found is not None
     assert found.site == chosen
+
+
+HEADER = """\
+struct page {
+  void set(int at, long value) { records[at] = value; }  // ";" of a comment counts for nothing
+  void insert_key(long key, long value) {
+    int at = count - 1;
+    for (; at >= 0; --at) {
+      if (records[at] < key) break;
+      set(at + 1, records[at]);
+    }
+    set(at + 1, value);
+    count = count + 1;
+  }
+  long records[8];
+  int count;
+};
+"""
+
+
+def test_a_long_function_of_a_header_is_the_site_and_not_the_driver(tmp_path: Path) -> None:
+    """A tree that is all header, and a driver beside it: FAST_FAIR's `btree.h` was told as a line of its `m.cpp`."""
+    header = tmp_path / "btree.h"
+    header.write_text(HEADER)
+
+    def of_header(line: int, start: int) -> Frame:
+        return replace(frame(str(header), line), start_file=str(header), start_line=start)
+
+    driver = frame(str(tmp_path / "m.cpp"), 11)
+    inner, outer = of_header(2, 2), of_header(7, 3)
+    assert site_frame([inner, outer, driver]) == outer
+    assert site_frame([outer, driver]) == outer
+    assert site_frame([inner, driver]) == driver
+    header.unlink()
+    assert site_frame([outer, driver]) == driver and site_frame([of_header(10, 3), driver]) == of_header(10, 3)
 
 
 MERGED = """\

@@ -10,11 +10,24 @@ from powercut_reports.records.places import Placed
 from powercut_reports.records.program import Program
 
 
+class StoreFunction(Record):
+    """A function of the target that stores to what may be a pool."""
+
+    function: Text = ""
+    file: Text = ""
+    line: int = 0
+
+    @property
+    def place(self) -> str:
+        """ "erase (level/erase.cc:12)" """
+        return f"{self.function} ({self.file}:{self.line})" if self.line else self.function
+
+
 class NotChecked(Record):
     """The verdict says nothing about these."""
 
     lines_never_read: int | None = None
-    flush_sites_never_reached: int | None = None
+    stores_never_reached: list[StoreFunction] | None = None  # null: nobody knows
     uninstrumented_calls: list[Text] = []
     atoms: Text = ""
     notes: list[Text] = []

@@ -1,0 +1,22 @@
+// The functions of the instrumented modules that store to memory that may be persistent, and which of them were
+// reached: by the recorded operations, or by a recovery or a query of the exploration.
+#ifndef POWERCUT_CHECKER_EXPLORATION_REACHED_STORES_H_
+#define POWERCUT_CHECKER_EXPLORATION_REACHED_STORES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "base/event_stream.h"
+
+namespace powercut {
+
+// A bitmap of the functions in the order of their registration, which is the same in every process that has loaded the
+// same libraries: what this process, and those that it has forked, have reached until now.
+std::vector<uint64_t> reached_stores();
+
+// The functions that neither this process nor `others` (a bitmap, or empty) has reached: {function, file, line} of each
+// by file and line.
+Json stores_never_reached(const std::vector<uint64_t>& others);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_EXPLORATION_REACHED_STORES_H_
