@@ -1,11 +1,5 @@
 #include "checker/program/judge.h"
 
-#include <algorithm>
-#include <cstring>
-#include <iterator>
-#include <set>
-#include <sstream>
-
 #include "base/signal_name.h"
 
 namespace powercut {
@@ -109,58 +103,18 @@ ProgramViolation wrong_output(const ProgramOutcome& outcome, size_t at, const st
     const bool overlapped = operations.history() != nullptr && !operations.serial();
     out.message += overlapped ? "of no order of the operations: " : "of no prefix of the operations: ";
   }
-  const std::string& legal = right.back()->printed[at].text;
-  out.message += (commands.ordered ? first_difference(legal, found.text) : missing_lines(legal, found.text)) + ".";
+  // One operation may be in flight: what is wrong is told against the state that differs least.
+  for (size_t i = 0; i < right.size(); ++i) {
+    OutputDifference difference(right[i]->printed[at].text, found.text, commands.ordered);
+    if (i != 0 && difference.size() >= out.difference->size()) continue;
+    out.difference = std::move(difference);
+    out.nearest = i;
+  }
+  out.message += out.difference->sentence() + ".";
   return out;
 }
 
 }  // namespace
-
-std::string shortened(const std::string& text, size_t most) {
-  std::string out = text;
-  while (!out.empty() && (out.back() == '\n' || out.back() == ' ')) out.pop_back();
-  if (out.size() <= most) return out;
-  const size_t half = most / 2;
-  return out.substr(0, half) + " … " + out.substr(out.size() - half);
-}
-
-std::string first_difference(const std::string& expected, const std::string& found) {
-  size_t a = 0, b = 0, line = 1;
-  const auto next = [](const std::string& text, size_t* at) {
-    const size_t end = std::min(text.find('\n', *at), text.size());
-    std::string out = text.substr(*at, end - *at);
-    *at = std::min(end + 1, text.size());
-    return out;
-  };
-  for (; a < expected.size() || b < found.size(); ++line) {
-    const bool no_more_expected = a >= expected.size(), no_more_found = b >= found.size();
-    const std::string left = next(expected, &a), right = next(found, &b);
-    if (left == right && no_more_expected == no_more_found) continue;
-    return "line " + std::to_string(line) + ": " +
-           (no_more_found ? "nothing" : "'" + shortened(right, kShown / 4) + "'") + " instead of " +
-           (no_more_expected ? "the end" : "'" + shortened(left, kShown / 4) + "'");
-  }
-  return "no difference in the part that was kept";
-}
-
-std::string missing_lines(const std::string& expected, const std::string& found) {
-  const auto lines = [](const std::string& text) {
-    std::multiset<std::string> out;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);) out.insert(line);
-    return out;
-  };
-  const std::multiset<std::string> left = lines(expected), right = lines(found);
-  const auto only = [](const std::multiset<std::string>& in, const std::multiset<std::string>& not_in) {
-    std::vector<std::string> out;
-    std::ranges::set_difference(in, not_in, std::back_inserter(out));
-    return out.empty() ? std::string() : "'" + shortened(out.front(), kShown / 4) + "'";
-  };
-  const std::string missing = only(left, right), extra = only(right, left);
-  if (missing.empty() && extra.empty()) return "no difference in the part that was kept";
-  if (missing.empty()) return extra + " is too much";
-  return missing + " is missing" + (extra.empty() ? "" : ", and there is " + extra);
-}
 
 std::optional<ProgramViolation> judge(const ProgramOutcome& outcome, const std::vector<const ProgramOutcome*>& legal,
                                       const ExpectedOutputs& expected, const Operations& operations,

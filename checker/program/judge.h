@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "checker/program/expected_outputs.h"
+#include "checker/program/output_difference.h"
 
 namespace powercut {
 
@@ -19,6 +20,9 @@ struct ProgramViolation {
   std::string message;
   std::vector<std::string> expected;
   std::string found;
+  // Of `of_output`: against which of `expected`, and how, the output differs least.
+  size_t nearest = 0;
+  std::optional<OutputDifference> difference;
 };
 
 // `legal`: the outputs that are right here; when there are none only how the commands ended counts. All steps have to
@@ -28,13 +32,6 @@ struct ProgramViolation {
 std::optional<ProgramViolation> judge(const ProgramOutcome& outcome, const std::vector<const ProgramOutcome*>& legal,
                                       const ExpectedOutputs& expected, const Operations& operations,
                                       const ProgramCommands& commands);
-
-// At most `most` bytes of a text, in one piece, for a message.
-std::string shortened(const std::string& text, size_t most);
-// The first line in which two outputs differ, as "line 3: 'b' instead of 'a'".
-std::string first_difference(const std::string& expected, const std::string& found);
-// The first lines that one has and the other has not, wherever they stand.
-std::string missing_lines(const std::string& expected, const std::string& found);
 
 }  // namespace powercut
 #endif  // POWERCUT_CHECKER_PROGRAM_JUDGE_H_

@@ -80,5 +80,46 @@ TEST_F(Judge, AFailureIsToldOfWhereAllThatWasPrintedBeforeIsRight) {
   EXPECT_EQ(name_of(wrong->step), "probe 1");
 }
 
+// Operation 12 was in flight and may be absent: what is missing is the line of operation 3.
+TEST_F(Judge, AnOperationInFlightIsNotToldAsMissingWhereAnotherOneWasLost) {
+  const auto dump = [](const std::string& text, uint64_t digest) {
+    ProgramOutcome out = printing("a");
+    out.printed[0] = {out.step, text.size(), {digest, 0}, {digest, 0}, text};
+    return out;
+  };
+  const auto wrong = judged(dump("1=a\n2=b\n", 1), {dump("1=a\n2=b\n3=c\n", 2), dump("1=a\n2=b\n3=c\n12=m\n", 3)});
+  ASSERT_TRUE(wrong);
+  EXPECT_THAT(wrong->message, HasSubstr("'3=c' is missing."));
+  EXPECT_EQ(wrong->nearest, 0u);
+  const auto other =
+      judged(dump("1=a\n2=b\n12=m\n", 1), {dump("1=a\n2=b\n3=c\n", 2), dump("1=a\n2=b\n3=c\n12=m\n", 3)});
+  EXPECT_THAT(other->message, HasSubstr("'3=c' is missing."));
+  EXPECT_EQ(other->nearest, 1u);
+}
+
+TEST(OutputDifference, TellsLinesThatWereRemovedAddedAndKept) {
+  const auto marks = [](const OutputDifference& difference) {
+    std::string out;
+    for (const OutputLine& line : difference.lines()) out += line.mark + line.text + "|";
+    return out;
+  };
+  EXPECT_EQ(marks(OutputDifference("a\nb\nc\n", "c\na\nx\n", false)), " a|-b| c|+x|");
+  EXPECT_EQ(marks(OutputDifference("a\nb\nc\n", "a\nx\nc\n", true)), " a|-b|+x| c|");
+  EXPECT_EQ(marks(OutputDifference("a\na\n", "a\na\na\n", false)), " a| a|+a|");
+  EXPECT_EQ(OutputDifference("a\nb\n", "a\nx\n", true).sentence(), "from line 2 on, 'b' is missing, and there is 'x'");
+  EXPECT_EQ(OutputDifference("a\nb\n", "b\nx\n", false).sentence(), "'a' is missing, and there is 'x'");
+  EXPECT_EQ(OutputDifference("1\n2\n3\n4\n5\n", "", false).sentence(), "'1', '2', '3' and 2 more lines are missing");
+}
+
+TEST(OutputDifference, NoSentenceIsLong) {
+  std::string expected, found;
+  for (int i = 0; i < 50; ++i) {
+    expected += std::string(2000, static_cast<char>('a' + i % 26)) + std::to_string(i) + "\n";
+    found += std::string(2000, 'z') + std::to_string(i) + "\n";
+  }
+  EXPECT_LT(OutputDifference(expected, found, false).sentence().size(), 700u);
+  EXPECT_EQ(shortened("ä" + std::string(100, 'x') + "ö", 4), "ä … ö");
+}
+
 }  // namespace
 }  // namespace powercut

@@ -1,5 +1,6 @@
 #include "checker/program/program_finding.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -37,6 +38,22 @@ Json operation_json(const Operations& operations, const TraceReader& reader) {
           {"key", operation.key.empty() ? Json(nullptr) : Json(key_text(operation.key))},
           {"text", operation.text},
           {"in_flight", !operations.in_flight().empty()}};
+}
+
+// The lines that differ, and some of those that do not, with how many of each are left out.
+Json difference_json(const ProgramViolation& violation) {
+  constexpr size_t kMostChanged = 40, kMostKept = 12, kLine = 160;
+  Json lines = Json::array();
+  size_t changed = 0, kept = 0;
+  for (const OutputLine& line : violation.difference->lines()) {
+    size_t& count = line.mark == ' ' ? kept : changed;
+    if (++count > (line.mark == ' ' ? kMostKept : kMostChanged)) continue;
+    lines.push_back({{"mark", std::string(1, line.mark)}, {"text", shortened(line.text, kLine)}});
+  }
+  return {{"nearest", violation.nearest},
+          {"lines", lines},
+          {"kept_left_out", kept - std::min(kept, kMostKept)},
+          {"changed_left_out", changed - std::min(changed, kMostChanged)}};
 }
 
 Json fault_json(const ProgramOutcome& outcome) {
@@ -77,6 +94,7 @@ Json program_finding(const ProgramViolation& violation, const ProgramOutcome& ou
       {"kind", "program"}, {"key", nullptr}, {"region", nullptr}, {"text", query_text(violation.step, commands)}};
   event["expected"] = violation.expected;
   event["found"] = violation.found;
+  if (violation.difference) event["difference"] = difference_json(violation);
   event["crash_point"] = {{"index", context.instant.ordinal},
                           {"event", context.instant.event},
                           {"when", context.instant.when},
