@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from powercut.base.errors import UsageError
 from powercut.cause.culprits import Culprit, Culprits, RecoveryStore, find
@@ -30,6 +30,7 @@ from powercut_reports.records import finding as records
 from powercut_reports.records import places
 from powercut_reports.records.base import changed
 from powercut_reports.records.finding import Cause, FindingRecord, Place, Recheck
+from powercut_reports.records.places import SourceLine
 from powercut_reports.records.run import RunRecord
 
 #: Fixes that are put on top of each other before the search gives up.
@@ -47,6 +48,11 @@ MOST_OTHERS = 8
 OTHER_BUGS = "Findings of the same kind remain; they lose other stores, and have causes of their own."
 #: Of a fix whose trace was not explored to its end.
 NOT_COMPLETE = "A fix was tried, but the exploration with it was not complete ({reason}): it proves nothing."
+
+#: Of a fix that belongs to the thread that relies on B, and not to the one that stores it.
+IN_READER = "flush-in-reader"
+#: Of its re-check: nobody knows what the reader's flush would find in other schedules.
+IN_THIS_SCHEDULE = "The re-check made B durable where it is stored, before it was read in this schedule."
 
 #: Of a fix that changes an order: the stores of recovery cannot be moved, since its loads would not see it.
 NOT_IN_RECOVERY = "Recovery stores at the same lines, in the order that it has; cuts inside it were not re-checked."
@@ -366,10 +372,21 @@ class _Search:
         _tell_apart(first, second)
         fix = None
         if attempt and attempt.fixes and kind == "order":
-            kept = attempt.fixes[0].kind
-            site = first.site if first else ""
-            words = fix_sentence(kept, first, second, waits=_relied_on(culprits), device=self.of_device)
-            fix = records.Fix(kind=kept, sentence=words, site=site, steps=len(attempt.fixes))
+            tried = attempt.fixes[0]
+            kept: str = tried.kind
+            if _relied_on(culprits) and not self.of_device:
+                kept = IN_READER
+                if recheck is not None:
+                    recheck.note = " ".join(part for part in (recheck.note, IN_THIS_SCHEDULE) if part)
+            site = self.site_of_fix(kept, tried, first, second, view)
+            file, _, line = site.rpartition(":")
+            fix = records.Fix(
+                kind=kept,
+                sentence=fix_sentence(kept, first, second, device=self.of_device),
+                site=site,
+                source=[SourceLine.model_validate(row) for row in _around(file, line)],
+                steps=len(attempt.fixes),
+            )
         return Cause(
             kind=kind,
             first=first,
@@ -379,6 +396,17 @@ class _Search:
             fix=fix,
             recheck=recheck,
         )
+
+    def site_of_fix(self, kind: str, tried: Fix, first: Place | None, second: Place | None, view: TraceView) -> str:
+        """The line that a fix is made at: for a fence that of the flush before it, for a reader its return."""
+        if kind == IN_READER:
+            return second.site if second else ""
+        if kind == "fence":
+            begin = first.event if first and first.event is not None else 0
+            behind = [edit["after"] for edit in tried.edits(view).insert if edit["after"] >= begin]
+            if behind:
+                return view.place(view.events[behind[0]].stack).site or ""
+        return first.site if first else ""
 
     def place(self, stores: Sequence[Culprit], role: str, view: TraceView) -> Place | None:
         """One of several stores stands for all: the one that decides last."""
@@ -441,6 +469,10 @@ def _repeats(record: FindingRecord, paths: set[str]) -> bool:
         for store in nested.recovery_stores
         for frame in store.stack
     )
+
+
+def _around(file: str, line: str) -> Sequence[dict[str, Any]]:
+    return (source.context(file, int(line)) or []) if file and line.isdecimal() else []
 
 
 def _relied_on(culprits: Culprits) -> bool:

@@ -76,10 +76,8 @@ def explanation(
     return "The finding stands on its image; its cause has to be found by hand."
 
 
-def fix_sentence(
-    kind: str, first: Place | None, second: Place | None, *, waits: bool = False, device: bool = False
-) -> str:
-    """What to do about it. `waits`: A acknowledges in another thread than that which stores B."""
+def fix_sentence(kind: str, first: Place | None, second: Place | None, *, device: bool = False) -> str:
+    """What to do about it. Kind `flush-in-reader`: A acknowledges in another thread than that which stores B."""
     if device:
         until = "it goes on" if second is None else second.text if _acknowledges(second) else "A"
         if kind == "reorder":
@@ -88,7 +86,7 @@ def fix_sentence(
     if kind == "reorder":
         return "Store B first, flush its line and fence; then store A, flush it and fence."
     until = "it goes on" if second is None else f"{second.text}" if _acknowledges(second) else "A"
-    if waits:
+    if kind == "flush-in-reader":
         return (
             "Another thread stores B, and has not made it durable yet: wait until it has, or flush the line of B here "
             f"and fence before {until}."

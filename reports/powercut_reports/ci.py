@@ -219,10 +219,10 @@ def finding_place(finding: FindingRecord) -> Place | None:
 
 
 def remedy(finding: FindingRecord) -> str:
-    """What is missing and what became of it with the fix, in sentences; empty where nobody looked for the cause."""
+    """What is missing and what became of it with the fix, in sentences; or that nobody has looked for the cause."""
     cause = finding.cause
     if cause is None:
-        return ""
+        return printable(story.cause_search(finding))
     words = cause_sentences(cause)
     if cause.recheck and cause.recheck.held:
         words += f" Re-checked with the fix: {recheck_words(cause.recheck)}."

@@ -36,6 +36,8 @@ def finding_view(identifier: str, finding: FindingRecord) -> FindingView:
     keys = list(dict.fromkeys([*expected, *actual]))
     pairs = [(key, expected.get(key, "absent"), actual.get(key, "absent")) for key in keys]
     medium = medium_of(finding)
+    # The output of a program is told line by line, once.
+    pairs = [] if finding.difference else pairs
     differing = tuple(pair for pair in pairs if pair[1] != pair[2])
     return FindingView(
         id=identifier,

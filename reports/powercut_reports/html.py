@@ -304,6 +304,7 @@ def _environment() -> Environment:
         program_rows=story.program_rows,
         cut_sentence=story.cut_sentence,
         without_cut=story.without_cut,
+        cause_search=story.cause_search,
         nested_sentence=story.nested_sentence,
         own_frame=own_frame,
         standing=story.standing,

@@ -9,8 +9,8 @@
      "bugs": [{id, target, variant, invariants, site, symptoms, findings: [fingerprint], file, cause}]}
 
 A finding that needs no power cut has `needs_power_cut`, false; a run that ended at one has `functional`, true.
-A finding that was explained has `cause`: {kind, first, second, sentence, fix, held}; `first` and `second` as text
-"file:line".
+A finding that was explained has `cause`: {kind, first, second, sentence, fix, fix_site, held}; the places as text
+"file:line". Another one has `explain`: the command that looks for its cause.
 The coverage of a run with threads has `schedules`, which are those of the run record (checker/RUN.md).
 With a baseline each finding has `baseline`, "new" or "known"; one that a suppression names has `suppressed`:
 {reason, expires, expired, rule}. The CLI adds what concerns all runs together (checker/RUN.md).
@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from powercut_reports import story
 from powercut_reports.bugs import Bug, bugs
 from powercut_reports.records.finding import Cause, FindingRecord
 from powercut_reports.records.run import PerformanceBug, RunRecord
@@ -98,7 +99,7 @@ def _finding(finding: FindingRecord) -> dict[str, Any]:
         "message": finding.message,
         **({} if finding.needs_power_cut else {"needs_power_cut": False}),
         "file": finding.file or None,
-        **({"cause": _cause(finding.cause)} if finding.cause else {}),
+        **({"cause": _cause(finding.cause)} if finding.cause else {"explain": story.explain_command(finding)}),
         **({"baseline": finding.baseline} if finding.baseline else {}),
         **({"suppressed": finding.suppressed.as_json()} if finding.suppressed else {}),
     }
@@ -112,6 +113,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "second": cause.second.site or None if cause.second else None,
         "sentence": cause.sentence,
         "fix": cause.fix.sentence if cause.fix else None,
+        "fix_site": cause.fix.site or None if cause.fix else None,
         "held": cause.recheck.held if cause.recheck else None,
     }
 

@@ -133,7 +133,9 @@ def _bug(bug: Bug, runs: Mapping[int, RunRecord]) -> str:
     if len(groups) > _STORES_SHOWN:
         rows.append(f"- and {fmt.plural(len(groups) - _STORES_SHOWN, 'more place')}")
     rows += ["", _plain(story.story(finding), width=4 * _CELL)]
-    if remedy := ci.remedy(finding):
+    if finding.cause is None:
+        rows += ["", story.SEARCH.format(command=_code(story.explain_command(finding)))]
+    elif remedy := ci.remedy(finding):
         rows += ["", f"**{_plain(remedy, width=4 * _CELL)}**"]
     if bug.others:
         rows += ["", f"The same bug shows in {fmt.plural(len(bug.others), 'more finding')}:", ""]

@@ -61,7 +61,9 @@ class CauseView:
     explanation: str
     first: PlaceView | None
     second: PlaceView | None
-    between: str  # what the arrow from B to A says
+    ordered: bool  # an arrow leads from B to A
+    between: str  # what stands between B and A
+    source: str  # the other execution that B and A are of; empty: the finding's own
     patch: tuple[FixLine, ...]
     rechecks: tuple[tuple[str, str, Recheck], ...]  # of what, in words, and the verdict itself
 
@@ -94,7 +96,9 @@ def cause_view(finding: FindingRecord) -> CauseView | None:
         explanation=cause.explanation[:1].upper() + cause.explanation[1:],
         first=_place("B", cause.first, finding),
         second=_place("A", cause.second, finding),
+        ordered=cause.kind == "order",
         between="must be durable before" if cause.kind == "order" else "and",
+        source=story.cause_source(finding),
         patch=_patch(finding, cause.fix) if cause.fix else (),
         rechecks=tuple(rechecks),
     )
@@ -109,7 +113,8 @@ def _place(label: str, place: Place | None, finding: FindingRecord) -> PlaceView
     if place.size:
         parts.append(medium.extent(place.offset or 0, place.size))
     if place.event is not None:
-        parts.append(f"event {fmt.grouped(place.event)}")
+        other = story.cause_source(finding)
+        parts.append(f"event {fmt.grouped(place.event)}" + (f" of {other}" if other else ""))
     return PlaceView(label, role, place, ", ".join(parts), _source(finding, place))
 
 
@@ -131,23 +136,28 @@ _ADDED = {
     "flush": ("flush(the line of B);",),
     "fence": ("fence();",),
     "flush-and-fence": ("flush(the line of B);", "fence();"),
+    "flush-in-reader": ("flush(the line of B);", "fence();"),
 }
+#: Fixes that stand before the line that the fix names, and not behind it.
+_BEFORE = ("flush-in-reader",)
 
 
 def _patch(finding: FindingRecord, fix: Fix) -> tuple[FixLine, ...]:
-    """What the fix adds behind its line, as source code; empty for a fix that moves a store."""
+    """What the fix adds at its line, as source code; empty for one that moves a store, or whose line is not known."""
     added = _ADDED.get(fix.kind, ())
     medium = medium_of(finding)
     if added and medium.device:
         added = ("fsync(file);  /* flushes the device */" if medium.file else "powercut_block_flush(device);",)
     first = finding.cause.first if finding.cause else None
-    around = _source(finding, first) if first and first.site == fix.site else snippet(finding, fix.site)
+    around = tuple(fix.source)
+    if not around:
+        around = _source(finding, first) if first and first.site == fix.site else snippet(finding, fix.site)
     focus = next((index for index, line in enumerate(around) if line.focus), None)
     if not added or focus is None:
         return ()
-    end = _end_of_statement(around, focus)
     indent = re.match(r"\s*", around[focus].text)
     lead = indent[0] if indent else ""
+    end = focus - 1 if fix.kind in _BEFORE else _end_of_statement(around, focus)
     before = [FixLine(line.line, line.text) for line in around[max(0, focus - 1) : end + 1]]
     after = [FixLine(line.line, line.text) for line in around[end + 1 : end + 2]]
     return (*before, *(FixLine(0, lead + text) for text in added), *after)

@@ -5,6 +5,7 @@ The text and the HTML report share these sentences, so that one finding reads th
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,6 +19,7 @@ from powercut_reports.records.finding import (
     CrashPoint,
     Fault,
     FindingRecord,
+    OutputDifference,
     Schedules,
     Store,
     Turn,
@@ -165,8 +167,8 @@ def nested_sentence(finding: FindingRecord) -> str:
 
 
 def fault_address(fault: Fault) -> str:
-    """Only a signal has an address of its own."""
-    return f" at address {fault.address}" if fault.signal and fault.address else ""
+    """Only a signal has an address of its own; an abort has none."""
+    return f" at address {fault.address}" if fault.signal not in ("", "SIGABRT") and fault.address else ""
 
 
 def answer_sentence(finding: FindingRecord) -> str:
@@ -179,11 +181,49 @@ def answer_sentence(finding: FindingRecord) -> str:
         return f"{doing} then {did}{fault_address(finding.fault)}{said}"
     if not asked:
         return "recovery then left a state that is not legal"
+    if finding.difference:
+        return f"{asked} then printed something else than any legal state: {difference_words(finding.difference)}"
     found = f"answered {finding.found}" if finding.found else "gave no legal answer"
     if finding.found.startswith("exit status"):
         found = f"ended with {finding.found}"
     legal = f", where only {' or '.join(finding.expected)} was legal" if finding.expected else ""
     return f"{asked} then {found}{legal}"
+
+
+def difference_words(difference: OutputDifference) -> str:
+    """ "1 line is missing and 2 are too many" """
+    marks = [line.mark for line in difference.lines]
+    missing, extra = marks.count("-"), marks.count("+")
+    parts = [f"{fmt.plural(missing, 'line')} {'is' if missing == 1 else 'are'} missing"] if missing else []
+    if extra:
+        noun = "" if missing else " line" if extra == 1 else " lines"
+        parts.append(f"{fmt.grouped(extra)}{noun} {'is' if extra == 1 else 'are'} too many")
+    return " and ".join(parts) + (", and more differ" if difference.changed_left_out else "")
+
+
+#: Of a finding without a cause.
+SEARCH = "Nobody has looked for the cause yet: {command} does, and tries a fix."
+
+
+def cause_search(finding: FindingRecord) -> str:
+    """Of a finding without a cause: that nobody has looked for it, and the command that does. Else empty."""
+    if finding.cause is not None:
+        return ""
+    return SEARCH.format(command=f"'{explain_command(finding)}'")
+
+
+def explain_command(finding: FindingRecord) -> str:
+    """The command that looks for the cause of a finding."""
+    return f"powercut explain {shlex.quote(finding.file) if finding.file else 'FINDING.json'}"
+
+
+def cause_source(finding: FindingRecord) -> str:
+    """In which other execution than the finding's the places of its cause were seen; empty: in the finding's own."""
+    if finding.cause is None or not (finding.cause.first or finding.cause.second):
+        return ""
+    if finding.cause.shared_with:
+        return f"finding {finding.cause.shared_with}"
+    return "the smallest case" if finding.minimal is not None and finding.minimal.finding is not None else ""
 
 
 def story(finding: FindingRecord) -> str:
@@ -241,7 +281,7 @@ def summary_site(finding: FindingRecord) -> str:
     if finding.lost_site or finding.store_site:
         return finding.lost_site or finding.store_site
     decisive = next((group.site for group in involved(finding) if group.label and group.site), "")
-    frame = own_frame(finding.fault.stack) if finding.fault else None
+    frame = own_frame(finding.fault.stack, finding.fault.site) if finding.fault else None
     newest = max(finding.stores, key=lambda store: store.event, default=None)
     before = finding.last_store
     last = (before.site or before.function if before else "") or (newest.place if newest else "")

@@ -21,7 +21,7 @@ from powercut_reports import story
 from powercut_reports.bugs import bugs, counted, symptom_words
 from powercut_reports.format import printable
 from powercut_reports.medium import medium_of
-from powercut_reports.records.finding import FindingRecord
+from powercut_reports.records.finding import FindingRecord, OutputDifference
 from powercut_reports.records.places import own_frame
 from powercut_reports.records.run import PerformanceBug, RunRecord
 from powercut_reports.remedy import cause_sentences, minimal_words, recheck_words
@@ -30,6 +30,8 @@ _STORES_SHOWN = 6
 _SYMPTOMS = 12
 _MOST_USELESS = 8
 _WHAT_WIDTH = 48
+_ANSWER_WIDTH = 240
+_LINE_WIDTH = 160
 _STYLES = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2", "bold red": "1;31"}
 VERDICT_STYLE = {"consistent": "green", "inconsistent": "bold red", "unknown": "yellow"}
 _FATE_STYLE = {"persisted": "green", "lost": "red", "torn": "yellow"}
@@ -82,15 +84,18 @@ def _finding(finding: FindingRecord, paint: Painter, others: Sequence[FindingRec
     rows = [head + (f"  ({printable(', '.join(where))})" if where else "")]
 
     sentence = printable(story.headline(finding))
-    if finding.expected:
-        sentence += f"  expected {printable(' or '.join(finding.expected))}"
-    if finding.found:
-        sentence += f"  found: {printable(finding.found)}"
-    rows.append("  " + sentence)
+    if finding.difference:
+        rows += ["  " + sentence, *_difference(finding.difference, paint)]
+    else:
+        if finding.expected:
+            sentence += f"  expected {_clip(printable(' or '.join(finding.expected)), _ANSWER_WIDTH)}"
+        if finding.found:
+            sentence += f"  found: {_clip(printable(finding.found), _ANSWER_WIDTH)}"
+        rows.append("  " + sentence)
     rows += _stores(finding, paint)
     rows += _cause(finding, paint)
     if finding.fault:
-        frame = own_frame(finding.fault.stack)
+        frame = own_frame(finding.fault.stack, finding.fault.site)
         fault = (finding.fault.signal or finding.found or "no signal") + story.fault_address(finding.fault)
         fault += f" ({finding.fault.text})" if finding.fault.text else ""
         rows.append("  Fault: " + printable(f"{fault} in {frame.function} {frame.site}" if frame else fault))
@@ -125,11 +130,25 @@ def _symptoms(others: Sequence[FindingRecord], page: str) -> list[str]:
     return [*rows, f"    and {fmt.grouped(left_out)} more"] if left_out > 0 else rows
 
 
+def _difference(difference: OutputDifference, paint: Painter) -> list[str]:
+    """The lines that are missing (-) and too many (+), and some of those that are right."""
+    style = {"-": "red", "+": "yellow"}
+    rows = [
+        "    " + paint(_clip(printable(f"{line.mark} {line.text}"), _LINE_WIDTH), style.get(line.mark, ""))
+        for line in difference.lines
+    ]
+    if difference.changed_left_out:
+        rows.append(f"    and {fmt.plural(difference.changed_left_out, 'more line')} that differ")
+    if difference.kept_left_out:
+        rows.append(f"    and {fmt.plural(difference.kept_left_out, 'more line')} as expected")
+    return rows
+
+
 def _cause(finding: FindingRecord, paint: Painter) -> list[str]:
-    """What is missing, and what became of it with the fix."""
+    """What is missing, and what became of it with the fix; or that nobody has looked."""
     cause = finding.cause
     if cause is None:
-        return []
+        return [f"  {printable(story.cause_search(finding))}"]
     rows = [f"  {paint(printable(cause_sentences(cause)), 'bold')}"] if cause_sentences(cause) else []
     if cause.recheck:
         words = printable(recheck_words(cause.recheck))
@@ -186,6 +205,8 @@ def _other_places(finding: FindingRecord, shown: set[str]) -> list[tuple[str, st
         noun = "step" if place.role == "acknowledgement" else medium.store
         words = place.text if place.role == "acknowledgement" else place.source or place.text
         fate = {"acknowledgement": "acknowledged", "next-store": "not made yet"}.get(place.role, "")
+        if other := story.cause_source(finding):
+            fate = f"{fate}, in {other}".removeprefix(", ")
         where = ""
         if medium.file and place.offset is not None and place.size is not None:
             where = medium.extent(place.offset, place.size)

@@ -202,7 +202,7 @@ def test_the_text_report_names_the_order_and_the_recheck(explained: Raw) -> None
     explained["cause"]["second"] |= {"role": "acknowledgement", "text": "update(17) returns", "site": None}
     rows = text.render_finding(finding_of(explained), color=False).splitlines()
     assert [row.split()[:2] for row in rows if row.startswith("    ")][:2] == [["step", "A"], ["store", "B"]]
-    assert any("update(17) returns" in row and row.endswith("acknowledged") for row in rows)
+    assert any("update(17) returns" in row and row.endswith("acknowledged, in the smallest case") for row in rows)
 
 
 def test_a_fix_that_leaves_other_bugs_says_so(explained: Raw) -> None:
@@ -242,3 +242,67 @@ def test_any_field_may_be_missing(explained: Raw) -> None:
     for name in sorted(names({**parts, "minimal": {**parts["minimal"], "finding": None}})):
         finding_view("run-1-1", finding_of({**explained, **broken(parts, name)}))
         text.render_finding(finding_of({**explained, **broken(parts, name)}), color=False)
+
+
+SOURCE = [{"line": n, "text": f"  line{n}();", "focus": n == 42} for n in range(40, 45)]
+
+
+def patch_of(explained: Raw, **fix: object) -> list[tuple[int, str]]:
+    explained["cause"]["fix"] = {"sentence": "Do.", "steps": 1, "source": SOURCE, **fix}
+    view = cause_view(finding_of(explained))
+    assert view
+    return [(line.number, line.text) for line in view.patch]
+
+
+def test_a_fence_is_drawn_behind_the_flush_and_not_behind_the_store(explained: Raw) -> None:
+    drawn = patch_of(explained, kind="fence", site="flush.cc:42")
+    assert drawn == [(41, "  line41();"), (42, "  line42();"), (0, "  fence();"), (43, "  line43();")]
+
+
+def test_a_fix_in_the_reader_is_not_drawn_in_the_writer(explained: Raw) -> None:
+    """The sentence of an unpersisted read said "in the reader"; the drawing put a fence into the writer."""
+    drawn = patch_of(explained, kind="flush-in-reader", site="reader.cc:42")
+    assert drawn == [(41, "  line41();"), (0, "  flush(the line of B);"), (0, "  fence();"), (42, "  line42();")]
+    assert patch_of(explained, kind="flush-in-reader", site=None, source=[]) == []
+
+
+def test_an_atomicity_cause_has_no_arrow(explained: Raw) -> None:
+    explained["cause"] |= {"kind": "atomicity", "fix": None}
+    view = cause_view(finding_of(explained))
+    assert view and not view.ordered and view.between == "and"
+
+
+def test_places_of_the_smallest_case_are_told_apart_from_the_stores_of_the_finding(explained: Raw) -> None:
+    view = cause_view(finding_of(explained))
+    assert view and view.first and view.source == "the smallest case"
+    assert view.first.extent.endswith("of the smallest case")
+    explained["cause"]["shared_with"] = "0123456789ab"
+    view = cause_view(finding_of(explained))
+    assert view and view.source == "finding 0123456789ab"
+    explained["cause"]["shared_with"] = ""
+    explained["minimal"] = None
+    view = cause_view(finding_of(explained))
+    assert view and view.first and view.source == "" and "of the" not in view.first.extent
+
+
+def test_a_finding_without_a_cause_says_how_to_get_one(lost_item: Raw) -> None:
+    told = text.render_finding(finding_of(lost_item), color=False)
+    assert f"Nobody has looked for the cause yet: 'powercut explain {lost_item['file']}' does" in told
+
+
+DIFFERENCE = {
+    "nearest": 0, "kept_left_out": 3, "changed_left_out": 0,
+    "lines": [{"mark": " ", "text": "1=a"}, {"mark": "-", "text": "3=c"}, {"mark": "+", "text": "x" * 900}],
+}  # fmt: skip
+
+
+def test_an_output_is_told_line_by_line_and_never_in_one(lost_item: Raw) -> None:
+    """A dump of 900 characters stood in one line, twice, and all of it in red."""
+    long = "\n".join(f"{n}={'m' * 90}" for n in range(10))
+    lost_item |= {"expected": [long, long + "\nmore"], "found": long[:-5], "difference": DIFFERENCE}
+    rows = text.render_finding(finding_of(lost_item), color=False).splitlines()
+    assert max(map(len, rows)) < 300
+    assert "    - 3=c" in rows and "      1=a" in rows and "    and 3 more lines as expected" in rows
+    assert "1 line is missing and 1 is too many" in story.story(finding_of(lost_item))
+    view = finding_view("f", finding_of(lost_item))
+    assert not view.contents and not view.agreeing_keys

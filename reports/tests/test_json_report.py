@@ -23,7 +23,7 @@ def test_fields_and_types(sample_runs: list[dict[str, Any]]) -> None:
         assert list(run) == list(RUN)
         assert {name: type(run[name]) for name in RUN} == RUN
         assert list(run["coverage"]) == COVERAGE
-        assert all(list(finding) == FINDING for finding in run["findings"])
+        assert all(list(finding) == [*FINDING, "explain"] for finding in run["findings"])
     assert json.loads(json.dumps(report)) == report
 
 
@@ -38,6 +38,7 @@ def test_values(sample_runs: list[dict[str, Any]]) -> None:
         "lost_site": "targets/level/update.cc:80",
         "message": "An acknowledged update of key 17 is gone.",
         "file": ".powercut/findings/7f3a91c2.json",
+        "explain": "powercut explain .powercut/findings/7f3a91c2.json",
     }
     assert run["performance_bugs"][0]["site"] == "targets/level/update.cc:86"
 
@@ -62,6 +63,7 @@ def test_a_cause_in_short(sample_runs: list[dict[str, Any]]) -> None:
         "second": "a.cc:2",
         "sentence": "Missing order: B before A.",
         "fix": "Fence before A.",
+        "fix_site": "a.cc:1",
         "held": True,
     }
     finding["cause"] |= {"kind": "atomicity", "second": None, "fix": None, "recheck": None}

@@ -260,7 +260,7 @@ def test_a_thread_that_relied_on_another_one_is_told_to_wait(of_reader: int, wai
     returns = TraceEvent(index=2, kind="op-end", thread=of_reader)
     culprits = Culprits(first=(store,), second=(returns,), second_role="acknowledgement")
     assert root_cause._relied_on(culprits) == waits
-    told = fix_sentence("fence", PLACE, RETURNS, waits=waits)
+    told = fix_sentence(root_cause.IN_READER if waits else "fence", PLACE, RETURNS)
     assert ("wait until it has, or flush the line of B here" in told) == waits
     assert ("no fence waits for it" in told) != waits
 

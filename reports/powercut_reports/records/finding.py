@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from powercut_reports.records.base import Name, Record, Text
 from powercut_reports.records.drawing import Drawing
-from powercut_reports.records.places import Placed
+from powercut_reports.records.places import Placed, SourceLine
 from powercut_reports.records.program import Program
 from powercut_reports.records.steps import RecoverySteps
 
@@ -113,6 +113,20 @@ class Contents(Record):
     actual: list[tuple[Text, Text]] = []
 
 
+class OutputLine(Record):
+    mark: Text = ""  # "-": expected and not printed, "+": printed and not expected, " ": both
+    text: Text = ""
+
+
+class OutputDifference(Record):
+    """How the output of a program's dump or probe differs from the legal output that is nearest."""
+
+    nearest: int = 0  # of the finding's `expected`
+    lines: list[OutputLine] = []
+    kept_left_out: int = 0
+    changed_left_out: int = 0
+
+
 class BugKeys(Record):
     """Which findings are one bug: a digest of the cause, and one of the store that the finding blames."""
 
@@ -152,9 +166,12 @@ class Place(Placed):
 
 
 class Fix(Record):
-    kind: Text = ""  # fence, flush-and-fence or reorder
+    """What to change, where: the sentence and the drawing of the reports are made of it."""
+
+    kind: Text = ""  # fence, flush-and-fence, flush-in-reader or reorder
     sentence: Text = ""
-    site: Name = ""
+    site: Name = ""  # the line that it goes behind (flush-in-reader: before); empty: nothing is drawn
+    source: list[SourceLine] = []  # around the site
     steps: int = 1  # fixes on top of each other
 
 
@@ -288,6 +305,7 @@ class FindingRecord(Record):
     query: Query = Query()
     expected: list[Text] = []
     found: Text = ""
+    difference: OutputDifference | None = None  # of a program's output
     crash_point: CrashPoint = CrashPoint()
     fault: Fault | None = None
     image: list[ImageLine] = []
