@@ -17,8 +17,8 @@ from powercut.cause.culprits import Culprit, Culprits, RecoveryStore, find
 from powercut.cause.fixes import Fix, apply, candidates, stored_first
 from powercut.cause.images import Deadline, Judge, ending_of
 from powercut.cause.trace_view import TraceEvent, TraceView, read
-from powercut.cause.words import explanation, fix_sentence, sentence
-from powercut.engine.options import DEVICE_MODELS, Budget, ExploreOptions
+from powercut.cause.words import Device, explanation, fix_sentence, sentence
+from powercut.engine.options import BLOCK, DEVICE_MODELS, FLASH, Budget, ExploreOptions
 from powercut.findings.store import FindingStore
 from powercut.program import run as program_run
 from powercut.runs import runner
@@ -39,6 +39,8 @@ ROUNDS = 8
 _OF_STORE = ("site", "function", "stack", "offset", "size", "identity")
 #: Executions that one exploration with a fix may take.
 BUDGET = 50_000
+#: Bytes of a line of the pool, and events of one operation on flash from its first store to its last.
+_LINE, _STORES_OF_OPERATION = 64, 6
 #: The share of a search's time that one exploration of a target may take.
 SHARE = 0.25
 
@@ -148,6 +150,7 @@ class _Search:
             seed=made.seed,
         )
         self.of_device = made.model in DEVICE_MODELS
+        self.device: Device = "block" if made.model == BLOCK else "flash" if made.model == FLASH else ""
         self.count = 0
         #: How many findings of other invariants the trace at hand has without any fix, by class.
         self.others: Counter[Class] = Counter()
@@ -370,6 +373,8 @@ class _Search:
         first = self.place(culprits.first, culprits.first_role, view)
         second = self.place(culprits.second, culprits.second_role, view)
         _tell_apart(first, second)
+        if kind == "atomicity" and self.device == "flash" and _of_one_operation(first, second):
+            second = None
         fix = None
         if attempt and attempt.fixes and kind == "order":
             tried = attempt.fixes[0]
@@ -382,7 +387,7 @@ class _Search:
             file, _, line = site.rpartition(":")
             fix = records.Fix(
                 kind=kept,
-                sentence=fix_sentence(kept, first, second, device=self.of_device),
+                sentence=fix_sentence(kept, first, second, device=self.device),
                 site=site,
                 source=[SourceLine.model_validate(row) for row in _around(file, line)],
                 steps=len(attempt.fixes),
@@ -391,8 +396,8 @@ class _Search:
             kind=kind,
             first=first,
             second=second,
-            sentence=sentence(kind, first, second),
-            explanation=explanation(kind, first, second, recheck, device=self.of_device),
+            sentence=sentence(kind, first, second, device=self.device),
+            explanation=explanation(kind, first, second, recheck, device=self.device),
             fix=fix,
             recheck=recheck,
         )
@@ -481,6 +486,16 @@ def _relied_on(culprits: Culprits) -> bool:
         {event.thread for event in side if isinstance(event, TraceEvent)} for side in (culprits.first, culprits.second)
     )
     return culprits.second_role == "acknowledgement" and bool(stored) and returned.isdisjoint(stored)
+
+
+def _of_one_operation(first: Place | None, second: Place | None) -> bool:
+    """Whether both are stores of one program or erase on flash: of the same line, one right after the other."""
+    if first is None or second is None or None in (first.event, second.event, first.offset, second.offset):
+        return False
+    assert first.event is not None and second.event is not None
+    assert first.offset is not None and second.offset is not None
+    near = abs(first.event - second.event) <= _STORES_OF_OPERATION
+    return first.role == second.role == "store" and near and first.offset // _LINE == second.offset // _LINE
 
 
 def _tell_apart(first: Place | None, second: Place | None) -> None:

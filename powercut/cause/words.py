@@ -1,15 +1,37 @@
 """A root cause in sentences, the same in the text report, in HTML and in SARIF. B is `first`, A is `second`.
 
-`device`: the pool is one; it has writes and flushes, and neither fences nor cache lines.
+`device`: the pool is one of this kind. A block device has writes and flushes. Flash has programs and erases, which are
+durable when they return. Neither has fences or cache lines.
 """
 
 from functools import partial
+from typing import Literal
 
+from powercut_reports.records import places
 from powercut_reports.records.finding import Place, Recheck
 
+Device = Literal["", "block", "flash"]
+_STORES: dict[Device, str] = {"": "store", "block": "write", "flash": "operation"}
+_WHOLE: dict[Device, str] = {
+    "": "aligned 8-byte store",
+    "block": "write of one atomic write unit",
+    "flash": "program of one page",
+}
 
-def sentence(kind: str, first: Place | None, second: Place | None) -> str:
+_INTERRUPTED_PROGRAM = (
+    "The page cannot be read then, and no order of operations prevents that: let recovery pass over such a page, and "
+    "erase its block before the page is programmed again."
+)
+_INTERRUPTED_ERASE = (
+    "No page of the block can be read or programmed then, and no order of operations prevents that: let recovery erase "
+    "such a block again."
+)
+
+
+def sentence(kind: str, first: Place | None, second: Place | None, *, device: Device = "") -> str:
     """The cause in one line."""
+    if kind == "atomicity" and device == "flash" and (first is None or second is None):
+        return "The power cut interrupts B, and recovery does not cope with what that leaves."
     if kind == "order":
         before = "it" if second is None else _until(second)
         return f"Missing order: B before {before}."
@@ -27,10 +49,10 @@ def sentence(kind: str, first: Place | None, second: Place | None) -> str:
 
 
 def explanation(
-    kind: str, first: Place | None, second: Place | None, recheck: Recheck | None, *, device: bool = False
+    kind: str, first: Place | None, second: Place | None, recheck: Recheck | None, *, device: Device = ""
 ) -> str:
     """What it means, in one or two sentences."""
-    store, fence = ("write", "flush") if device else ("store", "flush or fence")
+    store, fence = _STORES[device], "flush" if device else "flush or fence"
     named = partial(_named, store)
     if kind == "order" and first is not None:
         lost = named("B", first)
@@ -45,14 +67,19 @@ def explanation(
         if recheck is not None and not recheck.held:
             text += " The suggested order alone does not mend it."
         return text
+    if kind == "atomicity" and device == "flash" and (first is None or second is None):
+        place = first or second
+        erases = place is not None and places.flash_operation(place.stack) == "erase"
+        leaves = _INTERRUPTED_ERASE if erases else _INTERRUPTED_PROGRAM
+        return f"A power cut can interrupt {named('B', place)}. {leaves}"
     if kind == "atomicity":
         if first and second:
             lack = f"A power cut between {named('A', second)} and {named('B', first)} leaves one without the other."
         else:
             lack = f"A power cut can leave a part of {named('B', first)}."
-        whole = "write of one atomic write unit" if device else "aligned 8-byte store"
+        none = "No order" if device == "flash" else f"No {fence}"
         return (
-            f"{lack} No {fence} can make that atomic: commit it with one {whole}, or log it, or "
+            f"{lack} {none} can make that atomic: commit it with one {_WHOLE[device]}, or log it, or "
             "let recovery finish (or undo) what was begun."
         )
     if kind == "recovery":
@@ -61,7 +88,8 @@ def explanation(
             since = f" from the moment when {second.text}"
         return (
             f"With every {store} persisted the state is wrong{since}, and no later {store} of this run mends it. Order "
-            f"is not what is missing: what the code {store}s is wrong, or recovery does not cope with it."
+            f"is not what is missing: what the code {'writes' if device else 'stores'} is wrong, or recovery does not "
+            "cope with it."
         )
     if kind == "functional":
         return (
@@ -76,8 +104,11 @@ def explanation(
     return "The finding stands on its image; its cause has to be found by hand."
 
 
-def fix_sentence(kind: str, first: Place | None, second: Place | None, *, device: bool = False) -> str:
+def fix_sentence(kind: str, first: Place | None, second: Place | None, *, device: Device = "") -> str:
     """What to do about it. Kind `flush-in-reader`: A acknowledges in another thread than that which stores B."""
+    if device == "flash":
+        until = "it goes on" if second is None else second.text if _acknowledges(second) else "A"
+        return f"Do B before {until}: an operation on flash is durable when it returns."
     if device:
         until = "it goes on" if second is None else second.text if _acknowledges(second) else "A"
         if kind == "reorder":
@@ -107,4 +138,6 @@ def _until(place: Place) -> str:
 def _named(store: str, label: str, place: Place | None) -> str:
     if place is None:
         return label
+    if store == _STORES["flash"]:
+        store = places.flash_operation(place.stack)
     return f"{store} {label} ({place.site})" if place.site else f"{store} {label}"

@@ -114,7 +114,7 @@ def line_view(line: ImageLine, medium: Medium = MEMORY) -> LineView:
             rows.append(Row(base + start, *spans))
     counts = Counter(statuses)
     words = [
-        f"{fmt.plural(counts[status], 'sector' if medium.device else 'byte')} {word}"
+        f"{fmt.plural(counts[status], medium.cells)} {word}"
         + ("" if medium.device else f" ({', '.join(_ranges(statuses, status, line.offset))})")
         for status, word in _STATUS_WORDS.items()
         if counts[status]

@@ -1,17 +1,21 @@
-"""What the pool of a run is, in words: memory has lines and stores, a block device units of sectors and writes.
+"""What the pool of a run is, in words: memory has lines and stores, a block device units of sectors and writes, flash
+erase blocks of pages that are programmed.
 
-The engine sees one thing, lines of words (replayer/MODELS.md, "Devices"): of a block device a line is an atomic write
+The engine sees one thing, lines of words (replayer/MODELS.md, "Devices"). Of a block device a line is an atomic write
 unit, and each word of it the name of what a sector holds. Where the device is a file of the user's, the first line is
-the file's size, and places are told by sector of the file.
+the file's size, and places are told by sector of the file. Flash has a line for each erase block, and then one for each
+page (`targets/include/powercut/flash.h`); the record does not say how many blocks there are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from powercut_reports import format as fmt
 from powercut_reports.records.base import changed
 from powercut_reports.records.finding import FindingRecord, ImageLine
+from powercut_reports.records.places import Frame, flash_operation
 from powercut_reports.records.program import Sectors
 from powercut_reports.records.run import RunRecord
 
@@ -26,6 +30,7 @@ class Medium:
     row: str  # of a drawn table
     cell: str
     cells: str = "byte"  # that a line has, as pictures show them
+    flash: bool = False
     file: Sectors | None = None  # the device is a file of a recorded program
 
     def place(self, offset: int) -> str:
@@ -54,9 +59,21 @@ class Medium:
         if self.file is not None:
             count = (size if sectors is None else sectors) // WORD
             return self.place(offset) if count <= 1 else f"{fmt.plural(count, 'sector')} from {self.place(offset)}"
+        if self.flash:
+            return self.place(offset)
         first, last = offset // LINE, (offset + max(size, 1) - 1) // LINE
         units = f"{self.line} {first}" if first == last else f"{self.line}s {first} to {last}"
         return f"{self.size(size if sectors is None else sectors)} of {units}"
+
+    def change(self, stack: Sequence[Frame]) -> str:
+        """What one change is, made with these calls: "store", "write", "program", "erase"."""
+        return flash_operation(stack) if self.flash else self.store
+
+    def changed(self, offset: int, size: int, stack: Sequence[Frame]) -> str:
+        """As `extent`, of one change: flash is programmed by pages and erased by blocks."""
+        if not self.flash:
+            return self.extent(offset, size)
+        return f"{'erase block' if self.change(stack) == 'erase' else 'page, device line'} {offset // LINE}"
 
     def told(self, detail: str) -> str:
         """The engine's "8 bytes" of a store."""
@@ -64,16 +81,19 @@ class Medium:
         return self.size(int(count)) if self.device and count.isdecimal() and rest.startswith("byte") else detail
 
     def size(self, size: int) -> str:
-        """ "8 bytes", "1 sector" """
-        return fmt.plural(-(-size // WORD), "sector") if self.device else fmt.plural(size, "byte")
+        """ "8 bytes", "1 sector", of flash "2 words" """
+        return fmt.plural(-(-size // WORD), self.cells) if self.device else fmt.plural(size, "byte")
 
 
 MEMORY = Medium(device=False, store="store", line="line", row="bucket", cell="slot")
 BLOCK = Medium(device=True, store="write", line="unit", row="page", cell="entry", cells="sector")
+FLASH = Medium(device=True, store="program", line="device line", row="page", cell="entry", cells="word", flash=True)
 
 
 def medium_of(told: FindingRecord | RunRecord) -> Medium:
     """Of a finding or a run."""
+    if told.model == "flash":
+        return FLASH
     if told.model != "block":
         return MEMORY
     return replace(BLOCK, file=told.program.device if told.program else None)

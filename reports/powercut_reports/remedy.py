@@ -109,9 +109,9 @@ def _place(label: str, place: Place | None, finding: FindingRecord) -> PlaceView
         return None
     parts = []
     medium = medium_of(finding)
-    role = _ROLES.get(place.role, place.role).replace("store", medium.store)
+    role = _ROLES.get(place.role, place.role).replace("store", medium.change(place.stack))
     if place.size:
-        parts.append(medium.extent(place.offset or 0, place.size))
+        parts.append(medium.changed(place.offset or 0, place.size, place.stack))
     if place.event is not None:
         other = story.cause_source(finding)
         parts.append(f"event {fmt.grouped(place.event)}" + (f" of {other}" if other else ""))
@@ -147,7 +147,9 @@ def _patch(finding: FindingRecord, fix: Fix) -> tuple[FixLine, ...]:
     added = _ADDED.get(fix.kind, ())
     medium = medium_of(finding)
     if added and medium.device:
-        added = ("fsync(file);  /* flushes the device */" if medium.file else "powercut_block_flush(device);",)
+        flush = "fsync(file);  /* flushes the device */" if medium.file else "powercut_block_flush(device);"
+        # What an operation on flash has done is durable when it returns: there is nothing to add.
+        added = () if medium.flash else (flush,)
     first = finding.cause.first if finding.cause else None
     around = tuple(fix.source)
     if not around:

@@ -12,7 +12,8 @@ from itertools import groupby
 from string import ascii_uppercase
 
 from powercut_reports import format as fmt
-from powercut_reports.medium import MEMORY, Medium, medium_of
+from powercut_reports.medium import LINE, MEMORY, Medium, medium_of
+from powercut_reports.records.base import changed
 from powercut_reports.records.finding import (
     Cause,
     Coverage,
@@ -28,8 +29,12 @@ from powercut_reports.records.places import own_frame
 from powercut_reports.records.program import Pool, Program
 from powercut_reports.records.run import Claim, NotChecked, RunRecord, StoreFunction
 
+#: Of an operation on flash that has begun and has not ended.
+INTERRUPTED = "interrupted"
+#: Events of one operation on flash between two of its stores: loads of its words.
+_MOST_BETWEEN = 2
 #: What was lost is what a finding is about, so it comes first.
-_FATES = ("lost", "torn", "persisted")
+_FATES = ("lost", "torn", INTERRUPTED, "persisted")
 _SITES_IN_SENTENCE = 2
 _FUNCTIONS_IN_SENTENCE = 10
 
@@ -62,7 +67,15 @@ class Involved:
         return focus or self.extent
 
     @property
+    def noun(self) -> str:
+        """What they are: "store", "write", "program", "erase"."""
+        return self.medium.change(self.first.stack)
+
+    @property
     def extent(self) -> str:
+        if self.medium.flash:
+            places = [self.medium.changed(store.offset, store.size, store.stack) for store in self.stores]
+            return "; ".join(dict.fromkeys(places))
         size = sum(store.size for store in self.stores)
         begin = min(s.offset for s in self.stores)
         if self.medium.device:  # a write of several units is several stores
@@ -90,7 +103,7 @@ def involved(finding: FindingRecord) -> tuple[Involved, ...]:
         named = store.place in (finding.store_site, finding.lost_site)
         return (not store.decisive, fate, not named, store.place)
 
-    ranked = groupby(sorted(finding.stores, key=lambda s: (*rank(s), s.event)), key=rank)
+    ranked = groupby(sorted(operations(finding), key=lambda s: (*rank(s), s.event)), key=rank)
     groups = [(not key[0], tuple(members)) for key, members in ranked]
     labels = _labels()
     if not finding.cause or not (finding.cause.first or finding.cause.second):
@@ -105,13 +118,48 @@ def involved(finding: FindingRecord) -> tuple[Involved, ...]:
     return tuple(sorted(labelled, key=lambda group: (not group.label, len(group.label), group.label)))
 
 
+def operations(finding: FindingRecord) -> list[Store]:
+    """The stores of a finding; of flash those of one operation, a program or an erase, are one.
+
+    An operation of which only the first stores are there was interrupted: what it leaves cannot be read.
+    """
+    if not medium_of(finding).flash:
+        return list(finding.stores)
+    made: list[list[Store]] = []
+    for store in sorted(finding.stores, key=lambda store: store.event):
+        last = made[-1][-1] if made else None
+        if (
+            last
+            and (last.place, last.offset // LINE) == (store.place, store.offset // LINE)
+            and not _begins(last, store)
+        ):
+            made[-1].append(store)
+        else:
+            made.append([store])
+    return [_operation(stores) for stores in made]
+
+
+def _begins(last: Store, store: Store) -> bool:
+    """Whether an operation was forced between the two, so that the second one is of another."""
+    return store.event - last.event > _MOST_BETWEEN
+
+
+def _operation(stores: list[Store]) -> Store:
+    fates = {store.fate for store in stores}
+    fate = stores[0].fate if len(fates) == 1 else INTERRUPTED
+    return changed(stores[0], fate=fate, decisive=any(store.decisive for store in stores))
+
+
 def _named_by(cause: Cause, groups: Sequence[tuple[Store, ...]]) -> dict[int, str]:
     """Which groups are A and B of the cause; decisive groups come first, so an index is one of all groups.
 
     A store that had not been made yet is none of them, though the same line has made another one.
     """
     named: dict[int, str] = {}
-    for letter, place, fates in (("B", cause.first, ("lost", "torn")), ("A", cause.second, ("persisted",))):
+    for letter, place, fates in (
+        ("B", cause.first, ("lost", "torn", INTERRUPTED)),
+        ("A", cause.second, ("persisted", INTERRUPTED)),
+    ):
         if place is None or place.role == "next-store":
             continue
         fits = [i for i, stores in enumerate(groups) if place.site and stores[0].place == place.site]
@@ -238,12 +286,17 @@ def story(finding: FindingRecord) -> str:
     nested = nested_sentence(finding)
     groups = [group for group in involved(finding) if group.label] or list(involved(finding))
     fates = []
-    for fate, words in (("persisted", "had persisted"), ("torn", "had persisted in part"), ("lost", "lost")):
+    for fate, words in (
+        ("persisted", "had persisted"),
+        ("torn", "had persisted in part"),
+        (INTERRUPTED, "interrupted"),
+        ("lost", "lost"),
+    ):
         members = [group for group in groups if group.fate == fate]
         if not members:
             continue
         count = sum(len(g.stores) for g in members)
-        verb = ("was " if count == 1 else "were ") + words if fate == "lost" else words
+        verb = ("was " if count == 1 else "were ") + words if fate in ("lost", INTERRUPTED) else words
         fates.append(f"{_sites(members)} {verb}")
     why = _why(finding.cause, medium_of(finding).store) if finding.cause else ""
     clauses = [f"{cut}, {nested}" if nested else cut, *fates, answer_sentence(finding), *([why] if why else [])]

@@ -34,7 +34,7 @@ _ANSWER_WIDTH = 240
 _LINE_WIDTH = 160
 _STYLES = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2", "bold red": "1;31"}
 VERDICT_STYLE = {"consistent": "green", "inconsistent": "bold red", "unknown": "yellow"}
-_FATE_STYLE = {"persisted": "green", "lost": "red", "torn": "yellow"}
+_FATE_STYLE = {"persisted": "green", "lost": "red", "torn": "yellow", story.INTERRUPTED: "yellow"}
 
 
 class Painter:
@@ -166,7 +166,7 @@ def _stores(finding: FindingRecord, paint: Painter) -> list[str]:
     shown = groups[:_STORES_SHOWN]
     cells = [
         (
-            g.medium.store,
+            g.noun,
             g.label,
             _clip(printable(g.what), _WHAT_WIDTH),
             _sectors(g),
@@ -190,8 +190,8 @@ def _stores(finding: FindingRecord, paint: Painter) -> list[str]:
 
 
 def _sectors(group: story.Involved) -> str:
-    """Of a write to a file: where in it. Two writes of one line of code often differ in nothing else."""
-    return group.extent if group.medium.file and group.what != group.extent else ""
+    """Of a device: where in it. Two writes of one line of code often differ in nothing else."""
+    return group.extent if group.medium.device and group.what != group.extent else ""
 
 
 def _other_places(finding: FindingRecord, shown: set[str]) -> list[tuple[str, str, str, str, str, str]]:
@@ -202,14 +202,14 @@ def _other_places(finding: FindingRecord, shown: set[str]) -> list[tuple[str, st
         if place is None or letter in shown:
             continue
         medium = medium_of(finding)
-        noun = "step" if place.role == "acknowledgement" else medium.store
+        noun = "step" if place.role == "acknowledgement" else medium.change(place.stack)
         words = place.text if place.role == "acknowledgement" else place.source or place.text
         fate = {"acknowledgement": "acknowledged", "next-store": "not made yet"}.get(place.role, "")
         if other := story.cause_source(finding):
             fate = f"{fate}, in {other}".removeprefix(", ")
         where = ""
-        if medium.file and place.offset is not None and place.size is not None:
-            where = medium.extent(place.offset, place.size)
+        if medium.device and place.offset is not None and place.size is not None:
+            where = medium.changed(place.offset, place.size, place.stack)
         rows.append((noun, letter, _clip(printable(words), _WHAT_WIDTH), where, printable(place.site), fate))
     return rows
 

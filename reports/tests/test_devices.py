@@ -104,6 +104,45 @@ def test_where_things_lie() -> None:
     assert (BLOCK.told("8 bytes"), BLOCK.told("clwb"), MEMORY.told("8 bytes")) == ("1 sector", "clwb", "8 bytes")
 
 
+def on_flash(event: int, offset: int, fate: str, *, function: str = "powercut_flash_program(f)") -> Raw:
+    line = {"line": 48, "text": "  powercut_flash_program(&flash, page, data, 0);", "focus": True}
+    frames = [{"function": function}, {"function": "Put", "file": "ftl.h", "line": 48, "source": [line]}]
+    identity = {"site": "ftl.h:48", "function": "Put", "stack": frames}
+    return {"event": event, "offset": offset, "size": 8, "fate": fate, "decisive": True, "kind": "store", **identity}
+
+
+def test_an_interrupted_program_is_one_line_with_its_page(lost_item: Raw) -> None:
+    """It is two steps of two words: the page cannot be read, and then it holds the content."""
+    steps = [(22, 4352, "persisted"), (23, 4360, "persisted"), (25, 4352, "lost"), (26, 4360, "lost")]
+    stores = [on_flash(*step) for step in steps]
+    told = render_finding(finding_of({**lost_item, "model": "flash", "stores": stores, "cause": None}), color=False)
+    (line,) = [row for row in told.splitlines() if "ftl.h:48 " in row]
+    assert line.split()[:2] == ["program", "A"] and "page, device line 68" in line and line.endswith("interrupted")
+    assert "store A" not in told and "write A" not in told
+
+
+def test_two_programs_of_one_line_of_code_are_told_apart(lost_item: Raw) -> None:
+    erase = {"function": "powercut_flash_erase(f)"}
+    stores = [on_flash(22, 4352, "lost"), on_flash(23, 4360, "lost"), on_flash(27, 4416, "lost")]
+    stores += [on_flash(40, 128, "persisted", **erase), on_flash(41, 128, "persisted", **erase)]
+    finding = finding_of({**lost_item, "model": "flash", "stores": stores, "cause": None})
+    groups = {group.noun: (len(group.stores), group.extent, group.fate) for group in story.involved(finding)}
+    assert groups == {
+        "program": (2, "page, device line 68; page, device line 69", "lost"),
+        "erase": (1, "erase block 2", "persisted"),
+    }
+
+
+def test_two_writes_of_one_line_of_code_show_their_sectors(lost_item: Raw) -> None:
+    stores = [on_flash(35, 256, "persisted", function="powercut_block_write"), on_flash(36, 320, "lost")]
+    told = render_finding(finding_of({**lost_item, "model": "block", "stores": stores, "cause": None}), color=False)
+    rows = [row for row in told.splitlines() if "ftl.h:48 " in row]
+    assert [("unit 4" in row, "unit 5" in row) for row in rows] in (
+        [(True, False), (False, True)],
+        [(False, True), (True, False)],
+    )
+
+
 def write(event: int, offset: int, fate: str) -> Raw:
     frame = {
         "function": "init",

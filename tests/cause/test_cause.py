@@ -253,6 +253,39 @@ def test_sentences_name_the_end_of_an_operation() -> None:
     assert "told that it is safe" in explanation("order", PLACE, RETURNS, None)
 
 
+def on_flash(function: str, *, event: int, offset: int) -> Place:
+    frames = [{"function": function}, {"function": "Ftl::Write", "file": "ftl.cc", "line": 7}]
+    return Place.model_validate(
+        {"role": "store", "site": "ftl.cc:7", "event": event, "offset": offset, "size": 8, "stack": frames}
+    )
+
+
+def test_an_interrupted_program_is_no_missing_order_of_two_stores() -> None:
+    """Its two stores are one operation, which no write of one atomic write unit could replace: it is one."""
+    begun, done = (on_flash("powercut_flash_program(x)", event=event, offset=192) for event in (23, 26))
+    assert root_cause._of_one_operation(done, begun)
+    assert not root_cause._of_one_operation(done, on_flash("powercut_flash_program(x)", event=23, offset=256))
+    assert not root_cause._of_one_operation(done, on_flash("powercut_flash_program(x)", event=3, offset=192))
+    assert "interrupts B" in sentence("atomicity", done, None, device="flash")
+    told = explanation("atomicity", done, None, None, device="flash")
+    assert "program B (ftl.cc:7)" in told and "let recovery pass over such a page" in told and "erase its block" in told
+    erased = explanation(
+        "atomicity", on_flash("powercut_flash_erase(x)", event=5, offset=0), None, None, device="flash"
+    )
+    assert "erase B (ftl.cc:7)" in erased and "let recovery erase such a block again" in erased
+    for text in (told, erased):
+        assert "write" not in text and "store" not in text and "flush" not in text and "atomic" not in text
+
+
+def test_two_operations_on_flash_are_durable_when_they_return() -> None:
+    program = on_flash("powercut_flash_program(x)", event=9, offset=192)
+    erase = on_flash("powercut_flash_erase(x)", event=5, offset=0)
+    told = explanation("atomicity", program, erase, None, device="flash")
+    assert "between erase A (ftl.cc:7) and program B (ftl.cc:7)" in told and "one program of one page" in told
+    assert fix_sentence("reorder", program, erase, device="flash").startswith("Do B before A")
+    assert "one write of one atomic write unit" in explanation("atomicity", program, erase, None, device="block")
+
+
 @pytest.mark.parametrize(("of_reader", "waits"), [(1, False), (2, True)])
 def test_a_thread_that_relied_on_another_one_is_told_to_wait(of_reader: int, waits: bool) -> None:
     """Its own fence would not do: a fence makes no other thread's flush take effect."""

@@ -61,3 +61,8 @@ def own_frame(frames: Sequence[Frame], site: str = "") -> Frame | None:
         return None
     own = (frame for frame in located if not frame.file.endswith(_PRIMITIVES))
     return chosen or next(own, next(iter(located), None))
+
+
+def flash_operation(stack: Sequence[Frame]) -> str:
+    """What a store on flash belongs to, by the functions that made it (`targets/include/powercut/flash.h`)."""
+    return "erase" if any("powercut_flash_erase" in frame.function for frame in stack) else "program"
