@@ -1,0 +1,273 @@
+#include "tracer/other_files/file_call.h"
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+namespace powercut {
+namespace {
+
+using Change = FileUse::Change;
+
+// The process that makes a call, and its arguments.
+class Caller {
+ public:
+  explicit Caller(const seccomp_notif& call)
+      : thread_(static_cast<pid_t>(call.pid)), proc_("/proc/" + std::to_string(call.pid)), args_(call.data.args) {}
+
+  uint64_t value(int argument) const { return args_[argument]; }
+  int descriptor(int argument) const { return static_cast<int>(args_[argument]); }
+
+  bool read(uint64_t address, void* data, size_t size) const {
+    const iovec to = {data, size}, from = {reinterpret_cast<void*>(address), size};
+    return process_vm_readv(thread_, &to, 1, &from, 1, 0) == static_cast<ssize_t>(size);
+  }
+
+  // Nothing where there is no text: the call will fail.
+  std::optional<std::string> text(int argument) const {
+    constexpr uint64_t kPage = 4096;
+    std::string out;
+    uint64_t at = args_[argument];
+    while (at != 0 && out.size() < PATH_MAX) {
+      char piece[kPage];
+      const size_t size = kPage - at % kPage;
+      if (!read(at, piece, size)) return std::nullopt;
+      const size_t length = strnlen(piece, size);
+      out.append(piece, length);
+      if (length < size) return out;
+      at += size;
+    }
+    return std::nullopt;
+  }
+
+  // What a descriptor is open on, or the working folder.
+  std::string open_on(int descriptor) const {
+    const std::string link = proc_ + (descriptor == AT_FDCWD ? "/cwd" : "/fd/" + std::to_string(descriptor));
+    std::error_code wrong;
+    return std::filesystem::read_symlink(link, wrong).string();
+  }
+
+  // The path as this process would write it.
+  std::string absolute(int folder, const std::string& path) const {
+    for (const char* own : {"/proc/self/", "/proc/thread-self/"}) {
+      if (path.starts_with(own)) return proc_ + "/" + path.substr(std::strlen(own));
+    }
+    if (path.starts_with("/dev/fd/")) return proc_ + "/fd/" + path.substr(std::strlen("/dev/fd/"));
+    return path.starts_with('/') ? path : open_on(folder) + "/" + path;
+  }
+
+ private:
+  const pid_t thread_;
+  const std::string proc_;
+  const __u64* args_;
+};
+
+// Without links in its folders; the name itself stays. A path that ends in no name becomes that of its folder.
+std::string without_links(const std::string& path) {
+  std::filesystem::path whole(path);
+  while (!whole.has_filename() && whole.has_relative_path()) whole = whole.parent_path();
+  const std::filesystem::path name = whole.filename();
+  std::error_code wrong;
+  if (name.empty() || name == "." || name == "..") return std::filesystem::weakly_canonical(whole, wrong).string();
+  return (std::filesystem::weakly_canonical(whole.parent_path(), wrong) / name).string();
+}
+
+// One name of a call.
+struct Named {
+  int folder = -1;  // its argument; -1: relative to the working folder
+  int path = 0;
+  FileUse use;
+  bool follows = false;  // a link at the name is followed
+};
+
+FileUse looks() { return {.path = {}, .looks = true}; }
+FileUse makes() { return {.path = {}, .looks = true, .change = Change::kMade}; }
+FileUse takes() { return {.path = {}, .looks = true, .change = Change::kTaken}; }
+
+FileUse opened(uint64_t flags) {
+  const bool writes = (flags & O_ACCMODE) != O_RDONLY, makes = (flags & O_CREAT) != 0, empties = (flags & O_TRUNC) != 0;
+  const bool whatever = makes && (flags & O_EXCL) == 0;
+  FileUse out;
+  out.defines = whatever && empties;
+  out.adds = whatever && !empties && (flags & O_APPEND) != 0 && (flags & O_ACCMODE) == O_WRONLY;
+  out.looks = !out.defines && !out.adds;
+  if (empties) {
+    out.change = Change::kContents;
+  } else if (writes || makes) {
+    out.change = Change::kMaybe;
+  }
+  return out;
+}
+
+std::vector<Named> opens(int folder, int path, uint64_t flags) {
+  if ((flags & O_TMPFILE) == O_TMPFILE) return {};  // a file without a name
+  return {{folder, path, opened(flags), (flags & (O_NOFOLLOW | O_EXCL)) == 0}};
+}
+
+std::vector<Named> renamed(int from_folder, int from, int to_folder, int to, uint64_t flags) {
+  FileUse old = takes();
+  FileUse target = {.path = {}, .looks = flags != 0, .change = Change::kReplaced, .defines = flags == 0};
+  old.tree = target.tree = true;
+  return {{from_folder, from, old}, {to_folder, to, target}};
+}
+
+std::vector<Named> names_of(int number, const Caller& caller) {
+  const auto followed_unless = [&](int argument, uint64_t flag) { return (caller.value(argument) & flag) == 0; };
+  switch (number) {
+    case SYS_open:
+      return opens(-1, 0, caller.value(1));
+    case SYS_openat:
+      return opens(0, 1, caller.value(2));
+    case SYS_openat2: {
+      open_how how{};
+      if (!caller.read(caller.value(2), &how, sizeof how)) return {};
+      return opens(0, 1, how.flags);
+    }
+    case SYS_creat:
+      return opens(-1, 0, O_CREAT | O_WRONLY | O_TRUNC);
+    case SYS_truncate:
+      return {{-1, 0, {.path = {}, .looks = true, .change = Change::kContents}, true}};
+    case SYS_unlink:
+    case SYS_rmdir:
+      return {{-1, 0, takes()}};
+    case SYS_unlinkat:
+      return {{0, 1, takes()}};
+    case SYS_mkdir:
+    case SYS_mknod:
+      return {{-1, 0, makes()}};
+    case SYS_mkdirat:
+    case SYS_mknodat:
+      return {{0, 1, makes()}};
+    case SYS_rename:
+      return renamed(-1, 0, -1, 1, 0);
+    case SYS_renameat:
+      return renamed(0, 1, 2, 3, 0);
+    case SYS_renameat2:
+      return renamed(0, 1, 2, 3, caller.value(4));
+    case SYS_link:
+      return {{-1, 0, looks()}, {-1, 1, makes()}};
+    case SYS_linkat:
+      return {{0, 1, looks()}, {2, 3, makes()}};
+    case SYS_symlink:
+      return {{-1, 1, makes()}};
+    case SYS_symlinkat:
+      return {{1, 2, makes()}};
+    case SYS_stat:
+    case SYS_access:
+    case SYS_chdir:
+    case SYS_getxattr:
+    case SYS_listxattr:
+    case SYS_statfs:
+    case SYS_chmod:
+    case SYS_chown:
+    case SYS_utime:
+    case SYS_utimes:
+    case SYS_execve:
+      return {{-1, 0, looks(), true}};
+    case SYS_lstat:
+    case SYS_readlink:
+    case SYS_lgetxattr:
+    case SYS_llistxattr:
+    case SYS_lchown:
+      return {{-1, 0, looks()}};
+    case SYS_readlinkat:
+      return {{0, 1, looks()}};
+    case SYS_faccessat:
+    case SYS_fchmodat:
+    case SYS_execveat:
+      return {{0, 1, looks(), true}};
+    case SYS_newfstatat:
+    case SYS_faccessat2:
+    case SYS_utimensat:
+      return {{0, 1, looks(), followed_unless(3, AT_SYMLINK_NOFOLLOW)}};
+    case SYS_statx:
+      return {{0, 1, looks(), followed_unless(2, AT_SYMLINK_NOFOLLOW)}};
+    case SYS_fchownat:
+      return {{0, 1, looks(), followed_unless(4, AT_SYMLINK_NOFOLLOW)}};
+    default:
+      return {};
+  }
+}
+
+std::string unseen_by(const seccomp_notif& call) {
+  if (call.data.arch != AUDIT_ARCH_X86_64 || call.data.nr >= 0x40000000) return "calls of 32-bit code";
+  switch (call.data.nr) {
+    case SYS_io_uring_setup:
+      return "io_uring";
+    case SYS_open_by_handle_at:
+      return "open_by_handle_at";
+    case SYS_chroot:
+      return "chroot";
+    case SYS_pivot_root:
+      return "pivot_root";
+    case SYS_setns:
+      return "setns";
+    default:
+      return "";
+  }
+}
+
+FileCall described(const seccomp_notif& call) {
+  FileCall out;
+  out.unseen = unseen_by(call);
+  if (!out.unseen.empty()) return out;
+  const Caller caller(call);
+  if (call.data.nr == SYS_getdents || call.data.nr == SYS_getdents64) {
+    out.uses.push_back({.path = caller.open_on(caller.descriptor(0)), .lists = true});
+    return out;
+  }
+  for (Named& named : names_of(call.data.nr, caller)) {
+    const auto path = caller.text(named.path);
+    // Without a name the call is on a descriptor, which was opened before.
+    if (!path || path->empty()) continue;
+    const int folder = named.folder < 0 ? AT_FDCWD : caller.descriptor(named.folder);
+    const std::string absolute = caller.absolute(folder, *path);
+    FileUse use = std::move(named.use);
+    use.path = without_links(absolute);
+    struct stat status{};
+    if (named.follows && lstat(use.path.c_str(), &status) == 0 && S_ISLNK(status.st_mode)) {
+      FileUse link = looks();
+      link.path = use.path;
+      out.uses.push_back(std::move(link));
+      std::error_code wrong;
+      use.path = std::filesystem::weakly_canonical(absolute, wrong).string();
+    }
+    out.uses.push_back(std::move(use));
+  }
+  return out;
+}
+
+}  // namespace
+
+bool take_file_call(int listener, const std::function<bool(const FileCall&)>& allow) {
+  seccomp_notif call{};
+  if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) return errno == EINTR || errno == ENOENT;
+  const FileCall told = described(call);
+  seccomp_notif_resp answer{};
+  answer.id = call.id;
+  // A caller that has died meanwhile has made no call, and its number may be another's.
+  if (ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &call.id) != 0) return true;
+  if (allow(told)) {
+    answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  } else {
+    answer.error = -EROFS;
+  }
+  ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+  return true;
+}
+
+}  // namespace powercut
