@@ -34,6 +34,10 @@ void add_judge_command(CommandLine& app, int& exit_code);
 void add_model_command(CommandLine& app, int& exit_code);
 void add_faults_command(CommandLine& app, int& exit_code);
 
+// Looking after a program that is recorded: they have their own arguments (watch_command.cc), and print nothing.
+int watch(int argc, char** argv);
+int put_back(int argc, char** argv);
+
 // Holding the engine itself to the truth.
 void add_audit_command(CommandLine& app, int& exit_code);
 

@@ -1,5 +1,6 @@
 // `powercut-engine record-schedules`: runs a threaded program by many schedules, and makes one trace of them.
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <chrono>
@@ -14,6 +15,7 @@
 #include "checker/trace/explore_options.h"
 #include "engine/commands.h"
 #include "engine/stream_metadata.h"
+#include "tracer/other_files/changed_files.h"
 #include "tracer/view/open_trace.h"
 #include "tracer/view/trace_stats.h"
 
@@ -25,7 +27,7 @@ std::atomic<bool> ended = false;
 struct Options {
   ProgramToSchedule program;
   ProgramSearchOptions search;
-  std::string command, trace, metadata, work = "/dev/shm";
+  std::string command, trace, metadata, other_files, work = "/dev/shm";
   uint32_t preemptions = 2;
   std::vector<std::string> allowed;
 };
@@ -36,6 +38,22 @@ std::string text_of(const std::string& path) {
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(file.gcount()));
   return text;
+}
+
+// What the program has changed beside its pools until now, by the word of `powercut-engine watch`; without the folder
+// of this process, in which it works.
+Result<Json> other_files(const std::string& report, const std::string& work) {
+  mkdir((report + ".wanted").c_str(), 0700);
+  const Result<std::string> text = read_user_file(report, "Run it again.");
+  if (!text) return text.error();
+  Json told = parse_json(*text);
+  if (!told.is_object() || !told.contains("changed")) return harness_error("no report", report, "Run it again.");
+  Json kept = Json::array();
+  for (const Json& file : told["changed"]) {
+    if (!is_below(file["path"].get<std::string>(), {work})) kept.push_back(file);
+  }
+  told["changed"] = std::move(kept);
+  return told;
 }
 
 Result<Json> record(Options& options, const EventStream& events) {
@@ -56,9 +74,21 @@ Result<Json> record(Options& options, const EventStream& events) {
   if (!runs) return runs.error();
   Json output;
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  Json changed = Json::array();
   const auto metadata = [&](const StreamSurvey& survey) -> Result<std::string> {
     auto made = metadata_of(options.metadata, "llvm", survey);
     if (!made) return made.error();
+    if (!options.other_files.empty()) {
+      auto told = other_files(options.other_files, guardian->get()->folder());
+      if (!told) return told.error();
+      Json& program = (*made)["program"];
+      for (Json& file : (*told)["changed"]) changed.push_back(file["path"]);
+      program["other_files"] = std::move((*told)["changed"]);
+      for (const Json& what : (*told)["unseen"]) {
+        program["refused"].push_back("the program may have changed files beside its pools by " +
+                                     what.get<std::string>() + ", which was not seen");
+      }
+    }
     return made->dump(-1, ' ', false, Json::error_handler_t::replace);
   };
   ProgramSearch search(options.search, runs->get(), guardian->get()->folder() + "/run.pct", options.trace, metadata);
@@ -71,6 +101,8 @@ Result<Json> record(Options& options, const EventStream& events) {
               {"stderr", text_of((*runs)->errors())},
               {"schedules", search.summary()},
               {"seconds", seconds()},
+              {"other_files", changed},
+              {"folder", guardian->get()->folder()},
               {"events", 0},
               {"pools", Json::array()},
               {"notes", Json::array()}};
@@ -108,6 +140,8 @@ void add_record_schedules_command(CommandLine& app, int& exit_code) {
   command->add_option("--seconds", options->search.most_seconds, "Time for all schedules");
   command->add_option("--allow-exit", options->allowed, "Exit status that is no failure, besides 0")
       ->allow_extra_args(false);
+  command->add_option("--other-files", options->other_files,
+                      "File in which 'watch', which runs this, tells what was changed beside the pools");
   command->add_option("--work", options->work, "Folder for files of its own");
   command->callback([options, &exit_code] {
     make_repeatable();

@@ -192,10 +192,14 @@ def single(
     environment: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     held: Sequence[int] = (),
+    before: Sequence[str] = (),
 ) -> StreamItem:
-    """Runs a command that answers with one event of type `kind`, and returns that event."""
+    """Runs a command that answers with one event of type `kind`, and returns that event.
+
+    `before`: words in front of the engine's own, such as a program that starts it; with `environment` alone.
+    """
     answer: StreamItem | None = None
-    under = ((), environment) if environment is not None else None
+    under = (before, environment) if environment is not None else None
     for event, raw in stream(engine, arguments, interrupt=interrupt, under=under, cwd=cwd, held=held):
         if isinstance(event, kind):
             answer = (event, raw)

@@ -128,6 +128,10 @@ class Scheduled(_Event):
     events: int = 0
     pools: list[StreamPool] = Field(default_factory=list)
     notes: list[StreamNote] = Field(default_factory=list)
+    #: That the first schedules have changed beside the pools.
+    other_files: list[str] = Field(default_factory=list)
+    #: In which the engine has worked.
+    folder: str = ""
     seconds: float = 0.0
 
 

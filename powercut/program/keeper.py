@@ -1,9 +1,10 @@
 """Keeps the user's pool files while a recorded program works under their names: a program of its own, with the
 standard library only.
 
-`powercut.program.pools` starts it. The first line of its standard input is a JSON list of paths. Each file that is
-there is moved aside, in its folder, so that its contents, owner, links and attributes stay what they are; the answer is
-a JSON line. When the input ends, what is under the names is removed and the files are back. The input ends when
+`powercut.program.pools` starts it. The first line of its standard input is a JSON object: the paths of the `pools`, a
+folder `saved` for other files that the program changes, and the command `put_back` that puts these back. Each pool that
+is there is moved aside, in its folder, so that its contents, owner, links and attributes stay what they are; the answer
+is a JSON line. When the input ends, what is under the names is removed and the files are back. The input ends when
 everybody has let go of it that holds its other end: powercut, and whoever ends the recorded program when powercut is
 killed.
 
@@ -17,6 +18,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from typing import IO, Any
 
@@ -47,6 +49,12 @@ def _write_again(file: IO[bytes], aside: str) -> None:
         file.seek(0)
         shutil.copyfileobj(file, again)
     shutil.copystat(f"/proc/self/fd/{file.fileno()}", aside)
+
+
+def put_others_back(saved: str, command: list[str]) -> None:
+    """The files that were saved in the folder, where there are some."""
+    if os.path.isdir(saved):
+        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
 
 
 class Kept:
@@ -92,7 +100,8 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)  # it ends when its input does
     kept = Kept()
     answer: dict[str, Any] = {"there": []}
-    for pool in json.loads(sys.stdin.readline()):
+    request = json.loads(sys.stdin.readline())
+    for pool in request["pools"]:
         try:
             answer["there"].append(kept.take(pool))
         except OSError as error:
@@ -102,6 +111,7 @@ def main() -> None:
     with contextlib.suppress(OSError):
         print(json.dumps(answer), flush=True)
     sys.stdin.read()
+    put_others_back(request["saved"], request["put_back"])
     kept.put_back()
 
 

@@ -19,6 +19,7 @@ from powercut.base.errors import UsageError
 from powercut.engine import engine, events
 from powercut.engine.engine import Interrupt
 from powercut.engine.supervise import Ended, StartError, supervised
+from powercut.program import other_files
 from powercut.program import pools as program_pools
 from powercut.symbols.symbolize import Frame, Symbolizer
 
@@ -100,14 +101,15 @@ def record(
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
     timeout: float | None = None,
+    saved: Path | None = None,
     program: Mapping[str, Any] | None = None,
     interrupt: Interrupt | None = None,
 ) -> Recorded:
     """Runs `argv` under pmemcheck and makes its log a trace.
 
-    `pools`: files whose bytes from before the run belong to the trace, as their links resolve. `program`: more of it
-    for the trace's metadata. Raises UsageError when pmemcheck is not there or this is no log, and Interrupted; how
-    the program ended is for the caller to judge.
+    `pools`: files whose bytes from before the run belong to the trace, as their links resolve. `saved`: as in
+    `other_files.watched`. `program`: more of it for the trace's metadata. Raises UsageError when pmemcheck is not there
+    or this is no log, and Interrupted; how the program ended is for the caller to judge.
     """
     valgrind = require()
     # Beside the trace: a pool may be larger than /tmp.
@@ -119,8 +121,9 @@ def record(
             if pool.exists():
                 snapshots[os.fspath(pool)] = scratch / f"pool{number}"
                 program_pools.copy(pool, snapshots[os.fspath(pool)])
+        words = command(valgrind, log, argv)
         with supervised(
-            command(valgrind, log, argv),
+            other_files.watched(words, pools=pools, cwd=cwd or Path.cwd(), scratch=scratch, saved=saved),
             cwd=cwd or Path.cwd(),
             environment=os.environ if environment is None else environment,
             timeout=timeout,
@@ -135,8 +138,9 @@ def record(
                     if ended.stderr.shown()
                     else "Run it by hand.",
                 )
+            beside = other_files.found(words, scratch=scratch)
             how = {"signal": -ended.status} if ended.status < 0 else {"status": ended.status}
-            described = {"command": list(argv), "exit": how, **(program or {})}
+            described = {"command": list(argv), "exit": how, **beside.described(), **(program or {})}
             return Recorded(trace=import_log(log, trace, snapshots=snapshots, program=described), ended=ended)
     except StartError as error:
         raise UsageError(

@@ -4,14 +4,17 @@ import contextlib
 import errno
 import json
 import os
+import secrets
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from powercut.base import paths
 from powercut.base.errors import UsageError
 from powercut.program import keeper
 
@@ -90,6 +93,8 @@ class Aside:
 
     #: To be inherited by whoever ends the program when this process is killed: the files stay aside until it has gone.
     held: int
+    #: A folder for other files that the program changes (`other_files`): they come back from there.
+    saved: Path
     #: The files as they were; None for a pool that had none.
     before: tuple[Path | None, ...]
 
@@ -97,6 +102,8 @@ class Aside:
 @contextlib.contextmanager
 def aside(pools: Sequence[Path]) -> Iterator[Aside]:
     """The pools have no files in the body. Afterwards theirs are back, untouched, and others gone; also after kill -9.
+
+    Files that were saved in the folder `saved` come back, too.
 
     UsageError for one that cannot be moved, or that another process has locked.
     """
@@ -111,8 +118,11 @@ def aside(pools: Sequence[Path]) -> Iterator[Aside]:
     assert process.stdin is not None
     assert process.stdout is not None
     there: list[bool] = []
+    saved = Path(tempfile.gettempdir()).resolve() / f"powercut-saved-{secrets.token_hex(8)}"
+    putting = [os.fspath(paths.engine()), "put-back", os.fspath(saved)]
     try:
-        process.stdin.write(json.dumps([os.fspath(pool) for pool in pools]) + "\n")
+        request = {"pools": [os.fspath(pool) for pool in pools], "saved": os.fspath(saved), "put_back": putting}
+        process.stdin.write(json.dumps(request) + "\n")
         process.stdin.flush()
         answer = json.loads(process.stdout.readline() or "{}")
         if failed := answer.get("failed"):
@@ -121,11 +131,12 @@ def aside(pools: Sequence[Path]) -> Iterator[Aside]:
         before = (
             Path(keeper.aside_of(os.fspath(pool))) if was else None for pool, was in zip(pools, there, strict=True)
         )
-        yield Aside(held=process.stdin.fileno(), before=tuple(before))
+        yield Aside(held=process.stdin.fileno(), saved=saved, before=tuple(before))
     finally:
         process.stdin.close()
         process.stdout.close()
         if process.wait() != 0:  # it was killed itself
+            keeper.put_others_back(os.fspath(saved), putting)
             for pool, was in zip(pools, there, strict=False):
                 keeper.restore(os.fspath(pool), was_there=was)
 

@@ -17,8 +17,9 @@ from powercut.base.output_files import unwritable, write_json
 from powercut.engine import engine, events
 from powercut.engine.engine import Interrupt
 from powercut.engine.supervise import Ended, Output, StartError, status_text, supervised
-from powercut.program import acknowledgements, pin, pmemcheck, unseen_instructions, valgrind
+from powercut.program import acknowledgements, other_files, pin, pmemcheck, unseen_instructions, valgrind
 from powercut.program import pools as program_pools
+from powercut.program.pools import Aside
 from powercut.program.program import Recording
 from powercut.symbols import store_functions
 
@@ -80,7 +81,7 @@ def _record(
                 _set_up(recording, scratch=scratch, held=aside.held, interrupt=interrupt)
                 began = f"made by --setup: {shlex.join(recording.setup)}"
             recording = replace(recording, began=began)
-            recorded = _traced(recording, trace, name=name, scratch=scratch, held=aside.held, interrupt=interrupt)
+            recorded = _traced(recording, trace, name=name, scratch=scratch, aside=aside, interrupt=interrupt)
     if recording.keep:
         _keep(scratch, trace)
     return recorded
@@ -136,7 +137,7 @@ def _traced(
     *,
     name: str,
     scratch: Path,
-    held: int | None = None,
+    aside: Aside | None = None,
     interrupt: Interrupt | None,
 ) -> dict[str, Any]:
     part = scratch / trace.name
@@ -144,7 +145,7 @@ def _traced(
     reached.mkdir()
     run = _scheduled if recording.scheduling else _pmemcheck if recording.tracer == "pmemcheck" else _stream
     try:
-        ended, raw = run(recording, part, name=name, scratch=scratch, held=held, interrupt=interrupt)
+        ended, raw = run(recording, part, name=name, scratch=scratch, aside=aside, interrupt=interrupt)
     except StartError as error:
         raise _not_started(error) from error
     _refuse_unused(recording, raw)
@@ -159,7 +160,7 @@ def _traced(
 
 
 def _stream(
-    recording: Recording, part: Path, *, name: str, scratch: Path, held: int | None, interrupt: Interrupt | None
+    recording: Recording, part: Path, *, name: str, scratch: Path, aside: Aside | None, interrupt: Interrupt | None
 ) -> tuple[Ended, dict[str, Any]]:
     """Records into a stream, and makes a trace of it."""
     stream = scratch / _STREAM
@@ -188,24 +189,27 @@ def _stream(
         command, variables = valgrind.command(
             command, stream=stream, pools=pools, device=device_file, output=output, env=variables
         )
+    saved = aside.saved if aside else None
     with supervised(
-        command,
+        other_files.watched(command, pools=recording.pools, cwd=recording.cwd, scratch=scratch, saved=saved),
         cwd=recording.cwd,
         environment=variables,
         timeout=recording.timeout,
         driver=recording.driver,
         scratch=scratch,
         output=output,
-        held=() if held is None else (held,),
+        held=(aside.held,) if aside else (),
         interrupt=interrupt,
     ) as ended:
+        beside = other_files.found(command, scratch=scratch)
         _refuse_failure(recording, ended)
         if not stream.exists():
             # It begins when the program does something with a pool.
             return ended, {"pools": [], "notes": []}
         file = scratch / "metadata.json"
         hidden = unseen_instructions.sentences(recording.binary.path) if recording.tracer == "llvm" else []
-        write_json(file, {"program": {**_described(recording, ended, name=name), "unseen": hidden}})
+        described = {**_described(recording, ended, name=name), "unseen": hidden, **beside.described()}
+        write_json(file, {"program": described})
         arguments = ["convert", "--stream", str(stream), "--trace", str(part), "--metadata", str(file)]
         if device := recording.device:
             arguments += ["--sector-size", str(device.sector_size), "--atomic-unit", str(device.unit)]
@@ -224,7 +228,7 @@ def _stream(
 
 
 def _scheduled(
-    recording: Recording, part: Path, *, name: str, scratch: Path, held: int | None, interrupt: Interrupt | None
+    recording: Recording, part: Path, *, name: str, scratch: Path, aside: Aside | None, interrupt: Interrupt | None
 ) -> tuple[Ended, dict[str, Any]]:
     """Records all schedules into one trace."""
     chosen = recording.scheduling
@@ -244,17 +248,25 @@ def _scheduled(
         arguments += ["--seconds", f"{recording.timeout:g}"]
     for status in sorted(recording.allowed - {0}):
         arguments += ["--allow-exit", str(status)]
+    saved = aside.saved if aside else None
+    watching = other_files.watched(
+        (), pools=recording.pools, cwd=recording.cwd, scratch=scratch, saved=saved, asks=True
+    )
+    arguments += ["--other-files", str(other_files.report(scratch))]
     answer, raw = engine.single(
         paths.engine(),
         arguments,
         events.Scheduled,
+        before=watching,
         interrupt=interrupt,
         environment={**environment(), store_functions.VARIABLE: os.fspath(scratch / _REACHED)},
         cwd=recording.cwd,
-        held=() if held is None else (held,),
+        held=(aside.held,) if aside else (),
     )
     assert isinstance(answer, events.Scheduled)
     ended = _ended(answer)
+    if answer.events:
+        _refuse_others(recording, answer, scratch)
     if answer.stalled:
         raise UsageError(
             f"the program did not come to its end with its threads scheduled: {answer.stalled}",
@@ -263,6 +275,18 @@ def _scheduled(
         )
     _refuse_failure(recording, ended)
     return ended, {**raw, "unseen": hidden}
+
+
+def _refuse_others(recording: Recording, answer: events.Scheduled, scratch: Path) -> None:
+    """The trace names the other files that the first schedules have changed, which must be all."""
+    changed = [file["path"] for file in other_files.found((), scratch=scratch).changed]
+    known = set(answer.other_files)
+    if late := [path for path in changed if path not in known and not f"{path}/".startswith(f"{answer.folder}/")]:
+        raise UsageError(
+            f"only in some schedules the program has changed another file: {late[0]}",
+            where=_where(recording),
+            next_step="Let it write the same files in each schedule, or leave out --threads scheduled.",
+        )
 
 
 def _ended(answer: events.Scheduled) -> Ended:
@@ -279,10 +303,10 @@ def _ended(answer: events.Scheduled) -> Ended:
 
 
 def _pmemcheck(
-    recording: Recording, part: Path, *, name: str, scratch: Path, held: int | None, interrupt: Interrupt | None
+    recording: Recording, part: Path, *, name: str, scratch: Path, aside: Aside | None, interrupt: Interrupt | None
 ) -> tuple[Ended, dict[str, Any]]:
     """Records into a log of pmemcheck, and makes a trace of it."""
-    del name, scratch, held, interrupt
+    del name, scratch, interrupt
     recorded = pmemcheck.record(
         recording.words,
         recording.pools,
@@ -290,6 +314,7 @@ def _pmemcheck(
         cwd=recording.cwd,
         environment=environment(),
         timeout=recording.timeout,
+        saved=aside.saved if aside else None,
     )
     _refuse_failure(recording, recorded.ended)
     raw = recorded.trace.model_dump()
@@ -384,6 +409,12 @@ def _refuse_unused(recording: Recording, raw: Mapping[str, Any]) -> None:
     if not used:
         private = any(note["kind"] == "private-mapping" for note in raw["notes"])
         forked = any(note["kind"] == "fork" for note in raw["notes"])
+        if refused := [note["text"] for note in raw["notes"] if note["kind"] == "refused"]:
+            raise UsageError(
+                f"this cannot be judged: {refused[0]}",
+                where=_where(recording),
+                next_step="Judge a set-up in which the program writes this file under one name, by write or pwrite.",
+            )
         why = ""
         step = "Name the file that it maps (shared) with --pool, and see that the command uses it."
         if private:
