@@ -80,6 +80,7 @@ double ProgramExplorer::seconds() const {
 
 bool ProgramExplorer::stopped() {
   if (listener_.interrupted()) out_.interrupted = true;
+  if (listener_.useless()) out_.useless = true;
   if (options_.budget_seconds > 0 && seconds() >= options_.budget_seconds) out_.out_of_time = true;
   if (options_.budget_found > 0 && !out_.findings.empty() && seconds() >= options_.budget_found)
     out_.out_of_time = true;
@@ -87,7 +88,7 @@ bool ProgramExplorer::stopped() {
   const double waited = static_cast<double>(out_.timeouts) * (options_.timeout + second_timeout(options_.timeout));
   if (out_.timeouts >= kLeastTimeouts && waited >= kMostWaited) out_.hung = true;
   return out_.functional || out_.interrupted || out_.out_of_time || out_.out_of_executions || out_.hung ||
-         !out_.troubles.empty();
+         out_.useless || !out_.troubles.empty();
 }
 
 ProgramExplored ProgramExplorer::explore() {

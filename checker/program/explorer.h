@@ -66,6 +66,7 @@ struct ProgramExplored {
   bool interrupted = false, out_of_time = false, out_of_executions = false;
   bool functional = false;            // it ended at a finding that needs no power cut
   bool hung = false;                  // so much time went into runs that do not end that the rest was given up
+  bool useless = false;               // ProgramListener::useless()
   bool unrepeatable = false;          // recovery depends on more than its pools: no finding is to be trusted
   std::vector<std::string> troubles;  // failures of the harness: the verdict is unknown at best
 };
@@ -76,6 +77,7 @@ struct ProgramListener {
   std::function<void(const Json&)> found;
   std::function<void(const ProgramExplored&)> progressed;  // after a part of the work; often
   std::function<bool()> interrupted;
+  std::function<bool()> useless = [] { return false; };  // whatever is found, nothing can be told from it any more
 };
 
 class ProgramExplorer {

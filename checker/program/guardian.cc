@@ -62,6 +62,8 @@ void end_orphans(pid_t spared) {
   }
 }
 
+std::string saved_in(const std::string& folder) { return folder + "/saved"; }
+
 // What is being killed may still make a file in a folder that is being emptied.
 void remove_folder(const std::string& folder) {
   std::error_code wrong;
@@ -70,6 +72,15 @@ void remove_folder(const std::string& folder) {
     if (!std::filesystem::exists(folder, wrong)) return;
     usleep(10'000);
   }
+}
+
+// Nobody is left who would change them. Where they cannot be put back the copies stay.
+void put_back_and_remove(const std::string& folder) {
+  if (SavedFiles::put_back(saved_in(folder))) return remove_folder(folder);
+  std::fprintf(stderr,
+               "powercut: files that recovery has changed cannot be put back; they are as they were in %s, and its "
+               "journal names them.\n",
+               saved_in(folder).c_str());
 }
 
 // Signals that end a process wait, in this one and in what it forks.
@@ -143,13 +154,14 @@ void Guardian::keep_watch(int pipe, const Watched* watched, const std::string& f
     if (!any && round > 0) break;
     usleep(50'000);
   }
-  remove_folder(folder);
+  put_back_and_remove(folder);
   _exit(0);
 }
 
 Guardian::~Guardian() {
   if (process_ > 0) end_orphans(process_);
-  remove_folder(folder_);
+  files_.reset();
+  put_back_and_remove(folder_);
   if (pipe_ >= 0) {
     const char done = 1;
     [[maybe_unused]] const ssize_t told = write(pipe_, &done, 1);
@@ -157,6 +169,10 @@ Guardian::~Guardian() {
     waitpid(process_, nullptr, 0);
   }
   if (watched_ != nullptr) munmap(watched_, kMost * sizeof(Watched));
+}
+
+void Guardian::look_after(const std::vector<OtherFile>& changed) {
+  files_ = std::make_unique<FileWatch>(changed, folder_, saved_in(folder_));
 }
 
 void Guardian::watch(pid_t process) {

@@ -125,6 +125,7 @@ Result<std::unique_ptr<ImageWorker>> ImageWorker::create(const std::string& fold
   out->pools_ = &pools;
   out->commands_ = &commands;
   out->guardian_ = guardian;
+  if (guardian->files() != nullptr) out->place_ = guardian->files()->add_place(out->places());
   out->stream_ = folder + "/stream";
   out->clock_ = folder + "/clock";
   out->cancel_ = cancel;
@@ -133,6 +134,16 @@ Result<std::unique_ptr<ImageWorker>> ImageWorker::create(const std::string& fold
   if (commands.traceable()) out->traced_steps_ = out->make_steps(How::kTraced);
   if (commands.device_tracer) out->device_steps_ = out->make_steps(How::kDeviceTraced);
   return out;
+}
+
+std::vector<FileWatch::Image> ImageWorker::places() const {
+  std::vector<FileWatch::Image> out;
+  for (size_t i = 0; i < files_->paths().size(); ++i) out.push_back({files_->paths()[i], pools_->windows[i].path});
+  return out;
+}
+
+void ImageWorker::begin_image() const {
+  if (guardian_->files() != nullptr) guardian_->files()->begin(place_);
 }
 
 void ImageWorker::follow(const std::set<uint64_t>& pages) {
@@ -164,6 +175,7 @@ std::vector<ImageWorker::Step> ImageWorker::make_steps(How how) const {
                             .environment = {},
                             .followed = &followed_,
                             .elsewhere = how == How::kElsewhere,
+                            .place = place_,
                             .cancel = cancel_};
     spec.reports = how == How::kTraced && command.reports && unreported_.empty();
     if ((how == How::kTraced && !spec.reports) || how == How::kDeviceTraced) {
@@ -197,6 +209,7 @@ std::optional<EngineError> ImageWorker::start(std::vector<Step>& steps) {
 
 Result<ProgramOutcome> ImageWorker::run_steps(std::vector<Step>& steps, double timeout,
                                               const std::function<void(const Step&, const RunEnd&)>& after) const {
+  begin_image();
   ProgramOutcome outcome;
   const size_t kept = kept_of_each(commands_->printing());
   for (Step& step : steps) {
@@ -266,6 +279,7 @@ void ImageWorker::keep_stream(Traced* traced) {
 
 std::optional<EngineError> ImageWorker::trace_device(Traced* traced) {
   if (auto wrong = start(device_steps_)) return wrong;
+  begin_image();
   auto end = device_steps_.front().server->run(traced_timeout(commands_->timeout));
   keep_stream(traced);
   auto restored = files_->restore();

@@ -150,6 +150,9 @@ class ImageWorker {
   // Makes another file of the image, to those who ask for more than its bytes.
   std::optional<EngineError> disguise();
   void keep_stream(Traced* traced);
+  std::vector<FileWatch::Image> places() const;
+  // Before the commands are run on an image.
+  void begin_image() const;
   enum class How { kUsual, kElsewhere, kTraced, kDeviceTraced };
   std::vector<Step> make_steps(How how) const;
 
@@ -158,6 +161,7 @@ class ImageWorker {
   const ProgramCommands* commands_ = nullptr;
   Guardian* guardian_ = nullptr;
   const std::atomic<bool>* cancel_ = nullptr;
+  FileWatch::Place place_ = 0;
   std::string stream_;  // file that a tracer writes
   std::string clock_;   // file that runs make which ask for the time
   uint64_t disguises_ = 0;

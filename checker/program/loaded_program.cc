@@ -121,6 +121,7 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::open(const ProgramOptions&
   auto guardian = Guardian::start(work_folder(options));
   if (!guardian) return guardian.error();
   out->guardian_ = std::move(*guardian);
+  out->guardian_->look_after(out->pools_.other_files);
   return out;
 }
 

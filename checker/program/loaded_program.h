@@ -37,6 +37,8 @@ class LoadedProgram {
   // The model that the trace is explored under: that of its medium. "adr", the default, is of a device "block".
   Result<std::string> model(const std::string& wanted) const;
   const std::string& folder() const { return guardian_->folder(); }
+  // The files beside the images that commands have used.
+  const FileWatch& files() const { return *guardian_->files(); }
 
   // A worker, with images of zeros. `cancel` may be null.
   Result<std::unique_ptr<ImageWorker>> worker(const std::string& name, const std::atomic<bool>* cancel) const;

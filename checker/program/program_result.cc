@@ -43,12 +43,41 @@ std::string repeated(const ProgramExplored& explored) {
          bound + " % of its runs would have shown, with a certainty of 95 %" + clock;
 }
 
+// "a, b and 3 more"
+std::string some_of(const std::vector<std::string>& files) {
+  constexpr size_t kNamed = 4;
+  std::string out;
+  for (size_t i = 0; i < files.size() && i < kNamed; ++i) out += (i > 0 ? ", " : "") + files[i];
+  return files.size() > kNamed ? out + " and " + std::to_string(files.size() - kNamed) + " more" : out;
+}
+
 }  // namespace
+
+namespace {
+
+// Precondition: something is not known.
+std::string why_unknown(const ProgramRun& run, const std::string& met) {
+  if (!run.pools.refused.empty()) return run.pools.refused.front();
+  if (!run.pools.unseen.empty()) return run.pools.unseen.front();
+  return met.empty() ? run.files.troubles().front() : met;
+}
+
+}  // namespace
+
+std::string other_files_met(const std::vector<std::string>& files) {
+  if (files.empty()) return "";
+  return "recovery, or a command after it, looks at files that the recorded program has changed and that no image "
+         "holds: " +
+         some_of(files);
+}
 
 Json program_result(const ProgramRun& run) {
   const ProgramExplored& explored = run.explored;
   // Findings may be made of what the trace lacks, and so may their absence.
-  const bool unseen = run.pools.lacks_something();
+  const std::string met = other_files_met(run.files.met());
+  const std::vector<std::string> unwatched = run.files.troubles();
+  const bool depends = !met.empty() || !unwatched.empty();
+  const bool unseen = run.pools.lacks_something() || depends;
   const bool withdrawn = (unseen || explored.unrepeatable) && !explored.findings.empty();
   Json searched = explored.searched.empty() ? Json(nullptr) : parse_json(explored.searched);
   const bool all_schedules =
@@ -77,6 +106,13 @@ Json program_result(const ProgramRun& run) {
     notes.push_back(sentence + ". The images lack it, so there is no verdict. " + what_to_do(run.pools));
   }
   for (const std::string& sentence : run.pools.refused) notes.push_back(sentence + ". So there is no verdict");
+  if (!met.empty()) {
+    notes.push_back(
+        met +
+        ". They are there as the whole run has left them, whatever was lost, so there is no verdict. Program "
+        "mode judges a pool or a device alone: let the program keep in it all that recovery needs");
+  }
+  for (const std::string& sentence : unwatched) notes.push_back(sentence + ". So there is no verdict");
   if (withdrawn) {
     notes.push_back(std::to_string(explored.findings.size()) +
                     " finding(s) were withdrawn: for the reason above nothing can be told from them");
@@ -119,6 +155,11 @@ Json program_result(const ProgramRun& run) {
   }
   if (run.pools.program.is_object() && run.pools.program.contains("assumes")) {
     assumed.push_back(run.pools.program["assumes"].get<std::string>());
+  }
+  if (const auto added = run.files.added(); !added.empty()) {
+    assumed.push_back(
+        "how long these files are changes nothing, which the recorded program and recovery both add to: " +
+        some_of(added));
   }
   if (!explored.searched.empty()) {
     assumed.push_back(
@@ -177,8 +218,8 @@ Json program_result(const ProgramRun& run) {
             {"acknowledged", acknowledged},
             {"schedules", schedules},
             {"operations", operations},
-            {"reason", complete ? Json(nullptr)
-                       : unseen ? Json(run.pools.refused.empty() ? run.pools.unseen.front() : run.pools.refused.front())
+            {"reason", complete         ? Json(nullptr)
+                       : unseen         ? Json(why_unknown(run, met))
                        : !all_images    ? Json(reason_of(explored, run.options, sampled))
                        : !all_schedules ? Json("not all schedules: " + unsearched)
                                         : Json(unjudged)}}},

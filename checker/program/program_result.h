@@ -16,7 +16,12 @@ struct ProgramRun {
   double seconds = 0;
   std::vector<std::string> notes;  // of the workers
   const TracePools& pools;
+  const FileWatch& files;  // beside the images
 };
+
+// Files beside the pools that the recorded program has changed and the commands have looked at, as a sentence, or
+// nothing: their outcomes depend on more than the images.
+std::string other_files_met(const std::vector<std::string>& files);
 
 Json program_result(const ProgramRun& run);
 

@@ -29,6 +29,9 @@ constexpr int kServerReads = 199;
 // A server answers a run that was killed at its time limit at once; this is for machines that are busy.
 constexpr double kGrace = 20;
 
+// The server's end of the socket that hands over the listener of its calls on files.
+constexpr int kServerListener = 200;
+
 // How often a wait looks whether it is wanted any more.
 constexpr double kLook = 0.1;
 
@@ -141,14 +144,21 @@ std::optional<EngineError> RunServer::spawn(bool plain) {
   }
   environment.insert(environment.end(), spec_.environment.begin(), spec_.environment.end());
 
-  int ends[2];
+  const bool watched = guardian_->files() != nullptr;
+  if (watched) let_watch(&words, &environment);
+
+  int ends[2], listeners[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return trouble(std::strerror(errno));
+  if (watched && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, listeners) != 0) {
+    return trouble(std::strerror(errno));
+  }
   if (said_ >= 0) close(said_);
   said_ = memfd_create("powercut-said", MFD_CLOEXEC);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], kServerSocket);
   if (spec_.reports) posix_spawn_file_actions_adddup2(&actions, reads_fd_, kServerReads);
+  if (watched) posix_spawn_file_actions_adddup2(&actions, listeners[1], kServerListener);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, said_, STDERR_FILENO);
@@ -174,14 +184,37 @@ std::optional<EngineError> RunServer::spawn(bool plain) {
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(ends[1]);
+  close(listeners[1]);
   socket_ = ends[0];
   if (wrong == 0) {
     guardian_->watch(process_);
+    if (watched) watch(listeners[0]);
     return std::nullopt;
   }
+  close(listeners[0]);
   process_ = -1;
   return usage_error(std::string("cannot be started (") + std::strerror(wrong) + ")",
                      command.option + " " + command.given, "Give a program that this machine can execute.");
+}
+
+void RunServer::let_watch(std::vector<std::string>* words, std::vector<std::string>* environment) const {
+  const bool all = guardian_->files()->told() == kPowercutToldAll;
+  words->insert(words->begin(), {beside_engine("powercut-run-server"), POWERCUT_FORK_WATCHED,
+                                 std::to_string(kServerListener), all ? "all" : "changes"});
+  // The process that installs the filter loads nothing of the program's.
+  for (std::string& variable : *environment) {
+    if (variable.starts_with("LD_PRELOAD=")) variable.insert(0, POWERCUT_FORK_KEPT_BACK);
+  }
+}
+
+void RunServer::watch(int socket) {
+  const int listener = powercut_receive_listener(socket);
+  if (listener >= 0) {
+    guardian_->files()->listen(listener, spec_.place);
+  } else {
+    guardian_->files()->unwatched(std::strerror(errno));
+  }
+  close(socket);
 }
 
 bool RunServer::receive(void* data, size_t size, double seconds) {

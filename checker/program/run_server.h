@@ -51,6 +51,7 @@ class RunServer {
     // Pages of the images that reports follow: nothing for all of them. Outlives it.
     const std::optional<std::vector<powercut_image_page>>* followed = nullptr;
     bool elsewhere = false;                     // at other addresses than all others, drawn anew for each server
+    FileWatch::Place place = 0;                 // of the images, where the guardian looks after other files
     const std::atomic<bool>* cancel = nullptr;  // once set, a run ends at once with an error; may be null
   };
   // `guardian` outlives it.
@@ -75,6 +76,10 @@ class RunServer {
   bool receive(void* data, size_t size, double seconds);
   // Starts the process in one of the two ways.
   std::optional<EngineError> spawn(bool plain);
+  // Where the guardian looks after files: the words and the environment that let the process be watched from its start.
+  // The listener comes over `socket`.
+  void let_watch(std::vector<std::string>* words, std::vector<std::string>* environment) const;
+  void watch(int socket);
   // Whether it came to serve.
   bool ready();
   void stop();

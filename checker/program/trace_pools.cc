@@ -46,6 +46,16 @@ bool volatile_parts(const Json& pool, PoolWindow* window) {
   return true;
 }
 
+std::vector<OtherFile> other_files(const Json& program) {
+  std::vector<OtherFile> out;
+  for (const Json& file : program.is_object() ? program.value("other_files", Json::array()) : Json::array()) {
+    if (!file.is_object() || !file.contains("path") || !file["path"].is_string()) continue;
+    const Json named = file.value("named", Json(true));
+    out.push_back({file["path"].get<std::string>(), !named.is_boolean() || named.get<bool>()});
+  }
+  return out;
+}
+
 std::vector<std::string> sentences(const Json& program, const char* name) {
   std::vector<std::string> out;
   for (const Json& sentence : program.is_object() ? program.value(name, Json::array()) : Json::array()) {
@@ -68,6 +78,7 @@ Result<TracePools> pools_of_trace(const std::string& metadata, const std::string
   if (json.contains("program") && json["program"].is_object()) out.program = json["program"];
   out.unseen = sentences(out.program, "unseen");
   out.refused = sentences(out.program, "refused");
+  out.other_files = other_files(out.program);
   const Json pools = out.program.is_object() ? out.program.value("pools", Json::array()) : Json::array();
   if (!pools.is_array()) return usage_error("its metadata: program.pools is not a list", trace, again);
   for (const Json& pool : pools) {

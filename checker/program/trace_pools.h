@@ -27,6 +27,12 @@ struct PoolWindow {
   uint64_t space() const { return device ? device->space(size) : size; }
 };
 
+// A file beside the pools that the recorded program has changed.
+struct OtherFile {
+  std::string path;
+  bool named = false;  // its name came or went
+};
+
 struct TracePools {
   std::vector<PoolWindow> windows;  // ascending by offset, disjoint
   uint64_t space = 0;               // size of the offset space: a multiple of the line, at least one
@@ -35,6 +41,9 @@ struct TracePools {
   std::vector<std::string> unseen;
   // What was done to a device and is not modelled, one sentence each: the same.
   std::vector<std::string> refused;
+
+  // Files beside the pools that the program has changed, where its recording has looked.
+  std::vector<OtherFile> other_files;
 
   bool lacks_something() const { return !unseen.empty() || !refused.empty(); }
   bool has_device() const;

@@ -148,7 +148,8 @@ int explore(ProgramOptions options, EventStream& events) {
       .modules_grown = [&](const std::vector<TraceModule>& modules) { events.emit(modules_event(modules)); },
       .found = [&events](const Json& finding) { events.emit(finding); },
       .progressed = [&](const ProgramExplored& so_far) { progress.tell(so_far); },
-      .interrupted = [] { return interrupted.load(); }};
+      .interrupted = [] { return interrupted.load(); },
+      .useless = [&loaded] { return !loaded.files().clear(); }};
   ProgramOptions left = options;  // of the budget, what observing has not taken
   for (double* budget : {&left.budget_seconds, &left.budget_found}) {
     if (*budget > 0) *budget = std::max(0.001, *budget - seconds());
@@ -165,7 +166,8 @@ int explore(ProgramOptions options, EventStream& events) {
                                       .threads = loaded.threads(),
                                       .seconds = seconds(),
                                       .notes = workers.first().notes(),
-                                      .pools = loaded.pools()});
+                                      .pools = loaded.pools(),
+                                      .files = loaded.files()});
   events.emit(result);
   const bool complete = result["coverage"]["kind"] == "complete";
   if (result["verdict"] == "unknown") return events.end(kExitUnknown);

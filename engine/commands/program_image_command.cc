@@ -12,6 +12,7 @@
 #include "checker/program/judge.h"
 #include "checker/program/loaded_program.h"
 #include "checker/program/program_finding.h"
+#include "checker/program/program_result.h"
 #include "engine/commands.h"
 #include "powercut/contents.h"
 
@@ -212,6 +213,8 @@ Result<Json> run_image(const ImageOptions& options, const EventStream& events) {
   for (const ProgramOutcome& outcome : outcomes) event["runs"].push_back(run_json(outcome));
   event["unseen"] = loaded.pools().unseen;
   for (const std::string& sentence : loaded.pools().refused) event["unseen"].push_back(sentence);
+  if (const auto met = other_files_met(loaded.files().met()); !met.empty()) event["unseen"].push_back(met);
+  for (const std::string& sentence : loaded.files().troubles()) event["unseen"].push_back(sentence);
   return event;
 }
 

@@ -34,6 +34,10 @@ extern "C" {
 #define POWERCUT_FORK_TUNED "POWERCUT_FORK_TUNED"
 #define POWERCUT_FORK_TUNABLES "GLIBC_TUNABLES"
 #define POWERCUT_FORK_HUGE_HEAP "glibc.malloc.hugetlb=1"
+/* First word of powercut-run-server where it only installs the filter of call_filter.h, hands over the listener, and
+ * becomes the program of its other words. The prefix of a variable's name is taken away before that. */
+#define POWERCUT_FORK_WATCHED "--watched"
+#define POWERCUT_FORK_KEPT_BACK "POWERCUT_FORK_THEN_"
 #define POWERCUT_FORK_US '\x1f'
 #define POWERCUT_FORK_RS '\x1e'
 
