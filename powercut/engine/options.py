@@ -45,6 +45,9 @@ DEFAULT_STRATEGY = "read-driven"
 DEFAULT_ATOMS = "any"
 #: Cuts inside recovery that are explored unless --nested says otherwise.
 DEFAULT_NESTED = 1
+#: What the engine takes: power cuts inside recovery, and workers.
+MOST_NESTED = 8
+MOST_JOBS = 1024
 DEFAULT_SEED = 1
 DEFAULT_SEARCH = "bounded"
 RECORDED = "recorded"

@@ -42,8 +42,10 @@ Nested = Annotated[
         "--nested",
         metavar="N",
         min=0,
+        max=options.MOST_NESTED,
         show_default=f"{options.DEFAULT_NESTED}; of a program 0",
-        help="Power cuts inside recovery; 0: no cut. Of a program, which runs under Valgrind for that, at most one.",
+        help=f"Power cuts inside recovery, at most {options.MOST_NESTED}; 0: no cut. Of a program, which runs under "
+        "Valgrind for that, at most one.",
     ),
 ]
 StepBudget = Annotated[
@@ -81,7 +83,15 @@ BudgetText = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", metavar="N", min=1, help="Parallel workers.  [default: cores]", show_default=False),
+    typer.Option(
+        "--jobs",
+        "-j",
+        metavar="N",
+        min=1,
+        max=options.MOST_JOBS,
+        help=f"Parallel workers, at most {options.MOST_JOBS:,}.  [default: cores]",
+        show_default=False,
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of mixes and of the random strategy.")]
 Paranoid = Annotated[bool, typer.Option("--paranoid", help="Hash everything after each reset of the executor.")]
