@@ -228,7 +228,8 @@ const char* StreamReader::wrong(const StreamRecord& record) {
     case kPowercutFence:
       return record.code >= kPowercutSfence && record.code <= kPowercutLockFence ? nullptr : "an unknown kind of fence";
     case kPowercutOpBegin:
-      return record.code >= static_cast<uint8_t>(OpKind::kFormat) && record.code <= static_cast<uint8_t>(OpKind::kClose)
+      return record.code >= static_cast<uint8_t>(OpKind::kFormat) &&
+                     record.code <= static_cast<uint8_t>(OpKind::kIncrement)
                  ? nullptr
                  : "an unknown kind of operation";
     case kPowercutOutput:
