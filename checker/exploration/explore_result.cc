@@ -93,17 +93,20 @@ Json result_event(const LoadedTrace& loaded, const ExploreOptions& options, cons
   const Survey& survey = explored.survey;
   Json schedules = survey.searched.empty() ? Json(nullptr) : Json::parse(survey.searched);
   const bool searched = schedules.is_null() || schedules["complete"].get<bool>();
+  std::vector<std::string> troubles = explored.troubles;
+  if (!schedules.is_null() && schedules.contains("not_run")) {
+    troubles.push_back(schedules["not_run"].get<std::string>());
+    schedules.erase("not_run");
+  }
   if (!schedules.is_null()) schedules["judged"] = explored.sum.crash_points;
   const bool judged_all = explored.sum.complete && explored.sum.crash_points == survey.crash_points;
   const bool complete = judged_all && searched;
-  std::vector<std::string> notes = explored.troubles;
+  std::vector<std::string> notes = troubles;
   notes.insert(notes.end(), explored.notes.begin(), explored.notes.end());
   notes.push_back("a nested crash is cut at recovery's own crash points; deeper cuts than " +
                   std::to_string(options.nested) + " are not tried");
   const bool samples = make_strategy(options.strategy, {})->samples();
-  const char* verdict = !explored.findings.empty()   ? "inconsistent"
-                        : !explored.troubles.empty() ? "unknown"
-                                                     : "consistent";
+  const char* verdict = !explored.findings.empty() ? "inconsistent" : !troubles.empty() ? "unknown" : "consistent";
   Json maxima = Json::object();
   for (const auto& [name, most] : explored.maxima) {
     maxima[name] = {{"value", most.value}};

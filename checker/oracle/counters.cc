@@ -4,6 +4,8 @@
 //
 // An operation costs the sums that it adds or takes away; one that failed, those that there are.
 //
+// From where operations of several threads overlap, a counter has its Linearizations, as the key of a map has.
+//
 // Known inaccuracy: where a scenario cuts the power of a buffered table and goes on with a key that it has not looked
 // up since, increments count from every sum that the cut may have left, and combinations that cannot be are legal too.
 #include <algorithm>
@@ -29,6 +31,13 @@ std::optional<int64_t> sum_of(std::string_view bytes) {
 }
 
 int64_t KeyHistory::sum(int32_t state) const { return state == kAbsent ? 0 : sum_of(written[state]).value_or(0); }
+
+void History::add_counter(uint32_t number) {
+  while (counters_.size() <= number) {
+    if (!keys_[counters_.size()].legal_states) keys_[counters_.size()].legal_states.emplace({kAbsent});
+    counters_.emplace_back();
+  }
+}
 
 int32_t History::state_of_sum(uint32_t number, int64_t sum) {
   if (sum == 0) return kAbsent;
@@ -78,17 +87,15 @@ void History::begin_counting(const Event& event) {
   in_flight_ = true;
   if (!operation_.has_key) return;
   const uint32_t number = operation_.key = key_of(event);
-  if (number == counters_.size()) {
-    counters_.emplace_back();
-    keys_[number].legal_states.emplace({kAbsent});
-  }
+  add_counter(number);
   Counter& counter = counters_[number];
   counter.next.clear();
   counter.added.clear();
   if (kind == OpKind::kErase) {
     counter.next = {0};
   } else if (kind == OpKind::kIncrement) {
-    const auto delta = static_cast<uint64_t>(sum_of(text_of(event.value)).value_or(0));
+    delta_ = sum_of(text_of(event.value)).value_or(0);
+    const auto delta = static_cast<uint64_t>(delta_);
     for (const int64_t sum : counter.now)
       counter.next.push_back(static_cast<int64_t>(static_cast<uint64_t>(sum) + delta));
   }

@@ -27,10 +27,10 @@ std::optional<uint32_t> History::find(std::string_view key) const {
 }
 
 void History::apply(const Event& event) {
-  if (promise_.counts) return apply_counting(event);
   if (event.kind == EventKind::kFork) return keep();
   if (event.kind == EventKind::kOpBegin && in_flight_ && event.thread != operation_.thread) overlap();
-  overlaps_ ? apply_overlapping(event) : apply_alone(event);
+  if (overlaps_) return apply_overlapping(event);
+  promise_.counts ? apply_counting(event) : apply_alone(event);
 }
 
 void History::apply_alone(const Event& event) {
@@ -109,7 +109,9 @@ void History::overlap() {
   if (!operation_.has_key) return;
   KeyHistory& key = keys_[operation_.key];
   const bool writes = operation_.kind == OpKind::kInsert || operation_.kind == OpKind::kUpdate;
-  const int32_t value = writes ? static_cast<int32_t>(key.written.size()) - 1 : kAbsent;
+  const Linearizations::State value = promise_.counts ? delta_
+                                      : writes        ? static_cast<int32_t>(key.written.size()) - 1
+                                                      : kAbsent;
   key.possible.reset();
   begin_overlapping(&running, value);
 }
@@ -123,8 +125,15 @@ History::Overlapping& History::overlapping(uint32_t key) {
   }
   const auto known = overlapping_.find(key);
   if (known != overlapping_.end()) return known->second;
-  const std::vector<int32_t> legal = keys_[key].all_legal();
-  const Linearizations begun(std::set<int32_t>(legal.begin(), legal.end()));
+  std::set<Linearizations::State> initial;
+  if (promise_.counts) {
+    add_counter(key);
+    initial.insert(counters_[key].now.begin(), counters_[key].now.end());
+  } else {
+    const std::vector<int32_t> legal = keys_[key].all_legal();
+    initial.insert(legal.begin(), legal.end());
+  }
+  const Linearizations begun(initial, promise_.counts);
   return overlapping_.insert({key, {begun, begun}}).first->second;
 }
 
@@ -132,9 +141,18 @@ void History::changed(uint32_t key) {
   KeyHistory& now = keys_[key];
   settled_.try_emplace(key, now.all_legal());
   const Overlapping& of_key = overlapping_.at(key);
-  now.legal_states = of_key.all.states();
-  now.legal_unread = of_key.unread.states();
+  now.legal_states = numbers_of(key, of_key.all.states());
+  now.legal_unread = numbers_of(key, of_key.unread.states());
   ++now.version;
+}
+
+// Sums are numbered here, values were before.
+std::set<int32_t> History::numbers_of(uint32_t key, const std::set<Linearizations::State>& states) {
+  std::set<int32_t> out;
+  for (const Linearizations::State state : states) {
+    out.insert(promise_.counts ? state_of_sum(key, state) : static_cast<int32_t>(state));
+  }
+  return out;
 }
 
 // Values are numbered as they are met first, in whatever schedule, so that a number means one value in all of them.
@@ -156,7 +174,9 @@ void History::apply_overlapping(const Event& event) {
     if (running.operation.has_key) running.operation.key = key_of(event);
     operation_ = running.operation;
     const bool writes = kind == OpKind::kInsert || kind == OpKind::kUpdate;
-    begin_overlapping(&running, writes ? number_of(&keys_[operation_.key], event.value) : kAbsent);
+    begin_overlapping(&running, kind == OpKind::kIncrement ? sum_of(text_of(event.value)).value_or(0)
+                                : writes                   ? number_of(&keys_[operation_.key], event.value)
+                                                           : kAbsent);
   } else if (event.kind == EventKind::kOpEnd && running_.contains(event.thread)) {
     const Running running = running_.at(event.thread);
     running_.erase(event.thread);
@@ -179,12 +199,13 @@ void History::cut_overlapping() {
   }
 }
 
-void History::begin_overlapping(Running* running, int32_t value) {
+void History::begin_overlapping(Running* running, Linearizations::State value) {
   const OperationInfo& operation = running->operation;
   if (prefixes_) {
     const bool is_sync = is_sync_command(operation.kind, operation.text);
     if (!operation.has_key && !is_sync) return;
-    running->in_prefixes = is_sync ? prefixes_->begin_sync() : prefixes_->begin(operation.kind, operation.key, value);
+    running->in_prefixes = is_sync ? prefixes_->begin_sync()
+                                   : prefixes_->begin(operation.kind, operation.key, static_cast<int32_t>(value));
     return prefixes_changed();
   }
   if (!operation.has_key) return;
@@ -198,7 +219,9 @@ void History::end_overlapping(const Running& running, const Event& event) {
   const OperationInfo& operation = running.operation;
   Linearizations::Answer answer{static_cast<powercut_status>(event.code)};
   if (operation.kind == OpKind::kLookup && event.code == POWERCUT_OK) {
-    answer.found = number_of(&keys_[operation.key], event.value);
+    // A sum of 0 and what is no sum are no answer that goes with OK.
+    answer.found = promise_.counts ? sum_of(text_of(event.value)).value_or(0)
+                                   : Linearizations::State{number_of(&keys_[operation.key], event.value)};
   }
   if (running.in_prefixes) {
     prefixes_->end(*running.in_prefixes, answer);

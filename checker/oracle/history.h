@@ -1,8 +1,8 @@
 // What was asked of the table and what it acknowledged, up to an instant of the trace: durable linearizability
 // for a map (Izraelevitz, Mendes & Scott, DISC 2016), which splits by key. Operations of one thread follow one another,
 // and two states are all that is ever legal then. From where operations of several threads overlap, a key has its
-// Linearizations. Of a buffered target all keys have their Prefixes together, and a key's legal states are those in
-// them.
+// Linearizations, whether it is an item or a counter. Of a buffered target all keys have their Prefixes together, and a
+// key's legal states are those in them. The counters of a buffered table have no operations that overlap.
 #ifndef POWERCUT_CHECKER_ORACLE_HISTORY_H_
 #define POWERCUT_CHECKER_ORACLE_HISTORY_H_
 
@@ -144,6 +144,7 @@ class History {
   void cut_counting();
   void begin_counting(const Event& event);
   void end_counting(const Event& event);
+  void add_counter(uint32_t number);
   int32_t state_of_sum(uint32_t number, int64_t sum);
   std::set<int32_t> states_of(uint32_t number, const std::vector<int64_t>& sums);
   void make_legal(uint32_t number, std::set<int32_t> states);
@@ -154,8 +155,9 @@ class History {
   void overlap();
   void apply_overlapping(const Event& event);
   void cut_overlapping();
-  // `value`: the number of what an insert or update writes.
-  void begin_overlapping(Running* running, int32_t value);
+  // `value`: the number of what an insert or update writes, or the difference of an increment.
+  void begin_overlapping(Running* running, Linearizations::State value);
+  std::set<int32_t> numbers_of(uint32_t key, const std::set<Linearizations::State>& states);
   void end_overlapping(const Running& running, const Event& event);
   Overlapping& overlapping(uint32_t key);
   void changed(uint32_t key);
@@ -165,6 +167,7 @@ class History {
   Promise promise_;
   std::vector<Counter> counters_;  // by key
   std::set<uint32_t> unsynced_;    // counters that changed since the last sync
+  int64_t delta_ = 0;              // of the increment under way, as long as no operations overlap
   std::vector<KeyHistory> keys_;
   std::vector<uint32_t> tightened_;
   absl::flat_hash_map<std::string, uint32_t> index_;

@@ -74,10 +74,16 @@ std::optional<Violation> judge_value(const KeyHistory& key, const powercut_trait
 }
 
 // A counter's sum that is not legal counts too little or too much: against the legal one that is nearest.
-std::optional<Violation> judge_sum(const KeyHistory& key, int64_t sum) {
+std::optional<Violation> judge_sum(const KeyHistory& key, const powercut_traits& traits, int64_t sum) {
   const auto known = key.sums.find(sum);
-  if (key.legal(sum == 0 ? kAbsent : known == key.sums.end() ? kNoState : known->second)) return std::nullopt;
+  const int32_t state = sum == 0 ? kAbsent : known == key.sums.end() ? kNoState : known->second;
+  if (is_legal(key, traits, state)) return std::nullopt;
   Violation v{"", "", legal_states(key), describe_sum(sum)};
+  if (key.only_read(state)) {
+    v.invariant = "unpersisted-read";
+    v.message = absl::StrCat("A lookup of key ", name_of(key), " returned what the power cut took away.");
+    return v;
+  }
   if (key.sums.empty()) {
     v.invariant = "phantom-item";
     v.message = absl::StrCat("Key ", name_of(key), " is there, but was never incremented.");
@@ -101,10 +107,10 @@ std::optional<Violation> judge_sum(const KeyHistory& key, int64_t sum) {
   return v;
 }
 
-std::optional<Violation> judge_counter(const KeyHistory& key, const Answer& answer) {
-  if (answer.status == POWERCUT_NOT_FOUND) return judge_sum(key, 0);
+std::optional<Violation> judge_counter(const KeyHistory& key, const powercut_traits& traits, const Answer& answer) {
+  if (answer.status == POWERCUT_NOT_FOUND) return judge_sum(key, traits, 0);
   const std::optional<int64_t> sum = sum_of(answer.rest);
-  if (answer.status == POWERCUT_OK && sum && *sum != 0) return judge_sum(key, *sum);
+  if (answer.status == POWERCUT_OK && sum && *sum != 0) return judge_sum(key, traits, *sum);
   if (answer.status == POWERCUT_OK) {
     return Violation{"torn-value",
                      absl::StrCat("lookup(", name_of(key), ") answers OK with ",
@@ -116,7 +122,7 @@ std::optional<Violation> judge_counter(const KeyHistory& key, const Answer& answ
 }
 
 std::optional<Violation> judge_lookup(const KeyHistory& key, const powercut_traits& traits, const Answer& answer) {
-  if (traits.counts != 0) return judge_counter(key, answer);
+  if (traits.counts != 0) return judge_counter(key, traits, answer);
   if (answer.status == POWERCUT_OK) return judge_value(key, traits, answer.rest);
   if (answer.status == POWERCUT_NOT_FOUND) {
     if (is_legal(key, traits, kAbsent)) return std::nullopt;
@@ -280,9 +286,14 @@ std::string describe_query(const History& history, QueryId query) {
     case QueryKind::kWalk:
     case QueryKind::kVerify:
       return absl::StrCat(name_of(kind_of(query)), "(region ", argument, ")");
-    default:
-      return absl::StrCat(name_of(kind_of(query)), "(", name_of(history.keys()[argument]), ")");
+    case QueryKind::kLookup:
+    case QueryKind::kCopies:
+    case QueryKind::kProbe:
+    case QueryKind::kEraseProbe:
+    case QueryKind::kBystander:
+      break;
   }
+  return absl::StrCat(name_of(kind_of(query)), "(", name_of(history.keys()[argument]), ")");
 }
 
 std::optional<Violation> judge_recovery(const History& history, const Answer& answer, const std::string& detail) {

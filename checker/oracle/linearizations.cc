@@ -7,25 +7,34 @@
 
 namespace powercut {
 
-Linearizations::Effect Linearizations::effect_of(OpKind kind, int32_t value, int32_t holds) {
-  const bool there = holds != kAbsent;
+Linearizations::Effect Linearizations::effect_of(OpKind kind, State value, State holds, State absent) {
+  const bool there = holds != absent;
   switch (kind) {
     case OpKind::kInsert:
       return there ? Effect{holds, {POWERCUT_EXISTS}} : Effect{value, {POWERCUT_OK}};
     case OpKind::kUpdate:
       return there ? Effect{value, {POWERCUT_OK}} : Effect{holds, {POWERCUT_NOT_FOUND}};
     case OpKind::kErase:
-      return there ? Effect{kAbsent, {POWERCUT_OK}} : Effect{holds, {POWERCUT_NOT_FOUND}};
-    default:
+      return there ? Effect{absent, {POWERCUT_OK}} : Effect{holds, {POWERCUT_NOT_FOUND}};
+    case OpKind::kLookup:
       return there ? Effect{holds, {POWERCUT_OK, holds}} : Effect{holds, {POWERCUT_NOT_FOUND}};
+    case OpKind::kIncrement:
+      // Sums wrap around, as they do in the table.
+      return {static_cast<State>(static_cast<uint64_t>(holds) + static_cast<uint64_t>(value)), {POWERCUT_OK}};
+    case OpKind::kFormat:
+    case OpKind::kOpen:
+    case OpKind::kMaintain:
+    case OpKind::kClose:
+      break;  // no operation on a key
   }
+  return {holds, {POWERCUT_UNSUPPORTED}};
 }
 
 bool Linearizations::tells(powercut_status status) {
   return status == POWERCUT_OK || status == POWERCUT_NOT_FOUND || status == POWERCUT_EXISTS;
 }
 
-uint32_t Linearizations::begin(OpKind kind, int32_t value) {
+uint32_t Linearizations::begin(OpKind kind, State value) {
   const auto free = std::find(under_way_.begin(), under_way_.end(), std::nullopt);
   const auto number = static_cast<uint32_t>(free - under_way_.begin());
   if (free == under_way_.end()) under_way_.emplace_back();
@@ -54,7 +63,7 @@ void Linearizations::end(uint32_t number, Answer answer) {
 
 void Linearizations::cut() {
   std::set<Configuration> left;
-  for (const int32_t state : states()) left.insert({state, {}});
+  for (const State state : states()) left.insert({state, {}});
   configurations_ = std::move(left);
   under_way_.clear();
 }
@@ -65,20 +74,20 @@ uint64_t Linearizations::digest() const {
   add(under_way_.size());
   for (const std::optional<Operation>& operation : under_way_) {
     add(operation ? 1 + static_cast<uint64_t>(operation->kind) : 0);
-    if (operation) add(static_cast<uint32_t>(operation->value));
+    if (operation) add(static_cast<uint64_t>(operation->value));
   }
   for (const Configuration& configuration : configurations_) {
-    add(static_cast<uint32_t>(configuration.holds));
+    add(static_cast<uint64_t>(configuration.holds));
     for (const std::optional<Answer>& owed : configuration.owed) {
       add(owed ? 1 + static_cast<uint64_t>(owed->status) : 0);
-      if (owed) add(static_cast<uint32_t>(owed->found));
+      if (owed) add(static_cast<uint64_t>(owed->found));
     }
   }
   return sum;
 }
 
-std::set<int32_t> Linearizations::states() const {
-  std::set<int32_t> out;
+std::set<Linearizations::State> Linearizations::states() const {
+  std::set<State> out;
   for (const Configuration& configuration : reached()) out.insert(configuration.holds);
   return out;
 }
@@ -91,7 +100,7 @@ std::set<Linearizations::Configuration> Linearizations::reached() const {
     waiting.pop_back();
     for (size_t number = 0; number < under_way_.size(); ++number) {
       if (!under_way_[number] || now.owed[number]) continue;
-      const Effect effect = effect_of(under_way_[number]->kind, under_way_[number]->value, now.holds);
+      const Effect effect = effect_of(under_way_[number]->kind, under_way_[number]->value, now.holds, absent_);
       Configuration then = now;
       then.holds = effect.holds;
       then.owed[number] = effect.answer;

@@ -8,6 +8,9 @@
 // The orders are not enumerated (Wing and Gong, JPDC 1993; Lowe, CCPE 2017). All that counts of them at an instant is
 // what the key holds, which operations under way have had their effect, and what these have to answer. One thread has
 // two such configurations at most. Their number grows with the operations under way, not with the history.
+//
+// A counter holds a sum, and an increment has its effect on whatever the sum is: every acknowledged increment is in
+// each sum that may be left, and one under way in some of them.
 #ifndef POWERCUT_CHECKER_ORACLE_LINEARIZATIONS_H_
 #define POWERCUT_CHECKER_ORACLE_LINEARIZATIONS_H_
 
@@ -26,46 +29,50 @@ inline constexpr int32_t kAbsent = -1;
 
 class Linearizations {
  public:
-  // `found`: the number of the value that a lookup returned with POWERCUT_OK.
+  // What a key holds. A map: a value's number, or kAbsent. A counter: its sum, of which 0 is an absent key.
+  using State = int64_t;
+  // `found`: the state that a lookup returned with POWERCUT_OK.
   struct Answer {
     powercut_status status = POWERCUT_OK;
-    int32_t found = kAbsent;
+    State found = kAbsent;
     auto operator<=>(const Answer&) const = default;
   };
 
   // What an operation does at one instant, to a key that holds `holds`.
   struct Effect {
-    int32_t holds;
+    State holds;
     Answer answer;
   };
-  static Effect effect_of(OpKind kind, int32_t value, int32_t holds);
+  // `value`: what an insert or update writes, or the difference of an increment. `absent`: 0 for a counter.
+  static Effect effect_of(OpKind kind, State value, State holds, State absent = kAbsent);
   // Whether the answer says what the operation found.
   static bool tells(powercut_status status);
 
-  // `initial`: a value's number, or kAbsent; each that the key may hold when its operations begin.
-  explicit Linearizations(const std::set<int32_t>& initial = {kAbsent}) {
-    for (const int32_t state : initial) configurations_.insert({state, {}});
+  // `initial`: each state that the key may have when its operations begin. `counts`: the key is a counter.
+  explicit Linearizations(const std::set<State>& initial = {kAbsent}, bool counts = false)
+      : absent_(counts ? 0 : kAbsent) {
+    for (const State state : initial) configurations_.insert({state, {}});
   }
 
-  // An operation begins; `value` is what an insert or update writes. Returns its number until it ends.
-  uint32_t begin(OpKind kind, int32_t value = kAbsent);
+  // An operation begins; `value` as of effect_of(). Returns its number until it ends.
+  uint32_t begin(OpKind kind, State value = kAbsent);
   // It has ended. OK, NOT_FOUND and EXISTS tell of what it found; any other status, that it changed nothing.
   void end(uint32_t number, Answer answer);
   // A power cut: what is under way has had its effect, or never will.
   void cut();
 
   // What the key may hold if the power is cut now. None: no order explains the answers so far.
-  std::set<int32_t> states() const;
+  std::set<State> states() const;
   // Of all that later answers depend on: equal for equal configurations and operations under way.
   uint64_t digest() const;
 
  private:
   struct Operation {
     OpKind kind;
-    int32_t value;
+    State value;
   };
   struct Configuration {
-    int32_t holds;
+    State holds;
     std::vector<std::optional<Answer>> owed;  // by number, of operations that have had their effect
     auto operator<=>(const Configuration&) const = default;
   };
@@ -73,6 +80,7 @@ class Linearizations {
   // These, and all that they become by effects of what is under way.
   std::set<Configuration> reached() const;
 
+  State absent_;
   std::vector<std::optional<Operation>> under_way_;  // by number
   std::set<Configuration> configurations_;
 };

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <random>
+#include <set>
 
 #include "checker/oracle/history.h"
 #include "checker/oracle/test_orders.h"
@@ -18,6 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Answer = Linearizations::Answer;
+using State = Linearizations::State;
 
 TEST(Linearizations, OneThread) {
   Linearizations key;
@@ -115,8 +118,8 @@ std::optional<int32_t> done(const Call& call, int32_t state) {
 }
 
 // Every order of every choice of the calls that stands for the answers, by trying them all.
-std::set<int32_t> by_all_orders(const std::vector<Call>& calls, int32_t initial) {
-  std::set<int32_t> out;
+std::set<State> by_all_orders(const std::vector<Call>& calls, int32_t initial) {
+  std::set<State> out;
   testing::for_each_order(calls, [&](const std::vector<size_t>& order) {
     std::optional<int32_t> state = initial;
     for (size_t i = 0; state && i < order.size(); ++i) state = done(calls[order[i]], *state);
@@ -177,7 +180,7 @@ class Random {
   std::mt19937 engine_;
 };
 
-std::set<int32_t> by_configurations(const std::vector<Call>& calls, int32_t initial) {
+std::set<State> by_configurations(const std::vector<Call>& calls, int32_t initial) {
   Linearizations key({initial});
   std::vector<uint32_t> numbers(calls.size());
   testing::for_each_instant(
@@ -192,7 +195,7 @@ TEST(Linearizations, AgreeWithAllOrdersOfSmallHistories) {
   for (int round = 0; round < 100'000; ++round) {
     const int32_t initial = random.below(2) == 0 ? kAbsent : 0;
     const std::vector<Call> calls = random.calls(initial);
-    const std::set<int32_t> expected = by_all_orders(calls, initial);
+    const std::set<State> expected = by_all_orders(calls, initial);
     ASSERT_EQ(by_configurations(calls, initial), expected) << "round " << round;
     (expected.empty() ? none : expected.size() > 1 ? several : explained) += 1;
   }
@@ -200,6 +203,70 @@ TEST(Linearizations, AgreeWithAllOrdersOfSmallHistories) {
   EXPECT_GT(explained, 10'000);
   EXPECT_GT(several, 10'000);
   EXPECT_GT(none, 5'000);
+}
+
+// ---- the digest -------------------------------------------------------------------------------------
+
+// A search that takes two states for one does not follow what comes of the second.
+TEST(Linearizations, TheDigestTellsWhatAnOperationUnderWayHasToAnswer) {
+  std::vector<Linearizations> keys;
+  std::vector<uint32_t> lookups;
+  for (const State held : {State{0}, State{1}}) {
+    Linearizations& key = keys.emplace_back(std::set<State>{held});
+    lookups.push_back(key.begin(OpKind::kLookup));
+    key.end(key.begin(OpKind::kErase), {POWERCUT_OK});
+    EXPECT_THAT(key.states(), ElementsAre(kAbsent));
+  }
+  EXPECT_NE(keys[0].digest(), keys[1].digest());
+  for (size_t i = 0; i < keys.size(); ++i) keys[i].end(lookups[i], {POWERCUT_OK, 0});
+  EXPECT_THAT(keys[0].states(), ElementsAre(kAbsent));
+  EXPECT_THAT(keys[1].states(), IsEmpty()) << "the lookup cannot have found what was never there";
+}
+
+// What the key may hold, now and after each answer that an operation under way may give.
+std::vector<std::set<State>> prospects(const Linearizations& key, const std::set<uint32_t>& under_way) {
+  std::vector<std::set<State>> out = {key.states()};
+  for (const uint32_t number : under_way) {
+    std::vector<Answer> answers = {{POWERCUT_OK}, {POWERCUT_NOT_FOUND}, {POWERCUT_EXISTS}, {POWERCUT_FULL}};
+    for (State found = 0; found < 6; ++found) answers.push_back({POWERCUT_OK, found});
+    for (const Answer& answer : answers) {
+      Linearizations then = key;
+      then.end(number, answer);
+      out.push_back(then.states());
+    }
+  }
+  return out;
+}
+
+TEST(Linearizations, EqualDigestsHaveEqualProspects) {
+  Random random(9);
+  std::map<uint64_t, std::vector<std::set<State>>> known;
+  int met_again = 0;
+  for (int round = 0; round < 2'000; ++round) {
+    const int32_t initial = random.below(2) == 0 ? kAbsent : 0;
+    const std::vector<Call> calls = random.calls(initial);
+    Linearizations key({initial});
+    std::vector<uint32_t> numbers(calls.size());
+    std::set<uint32_t> under_way;
+    const auto compare = [&] {
+      const auto [at, is_new] = known.try_emplace(key.digest(), prospects(key, under_way));
+      met_again += !is_new;
+      ASSERT_EQ(at->second, prospects(key, under_way)) << "round " << round;
+    };
+    testing::for_each_instant(
+        calls,
+        [&](size_t i) {
+          under_way.insert(numbers[i] = key.begin(calls[i].kind, calls[i].value));
+          compare();
+        },
+        [&](size_t i) {
+          key.end(numbers[i], calls[i].answer);
+          under_way.erase(numbers[i]);
+          compare();
+        });
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(met_again, 1'000);
 }
 
 // ---- beside History, which keeps two states of one thread ------------------------------------------
@@ -216,7 +283,7 @@ TEST(Linearizations, SayOfOneThreadWhatHistorySays) {
     int32_t written = 0;
     for (int step = 0, last = 1 + random.below(8); step < last; ++step) {
       constexpr OpKind kKinds[] = {OpKind::kInsert, OpKind::kUpdate, OpKind::kErase, OpKind::kLookup};
-      const std::set<int32_t> before = key.states();
+      const std::set<State> before = key.states();
       // The recorder looks the key up after a power cut, before anything else: History keeps two states, not three.
       const OpKind kind = before.size() > 1 ? OpKind::kLookup : kKinds[random.below(4)];
       // As the engine's workloads: an insert of what may be there, and an update or erase of what may be absent, are
@@ -235,7 +302,7 @@ TEST(Linearizations, SayOfOneThreadWhatHistorySays) {
       const uint32_t number = key.begin(kind, writes ? written++ : kAbsent);
       const auto same = [&] {
         const KeyHistory& kept = history.keys().front();
-        std::set<int32_t> legal = {kept.acknowledged};
+        std::set<State> legal = {kept.acknowledged};
         if (kept.possible) legal.insert(*kept.possible);
         return legal == key.states();
       };

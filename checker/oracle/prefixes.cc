@@ -104,7 +104,7 @@ uint64_t Prefixes::digest() const {
     add(configuration.before);
     for (const std::optional<Answer>& owed : configuration.owed) {
       add(owed ? 1 + static_cast<uint64_t>(owed->status) : 0);
-      if (owed) add(static_cast<uint32_t>(owed->found));
+      if (owed) add(static_cast<uint64_t>(owed->found));
     }
   }
   return sum;
@@ -154,7 +154,7 @@ std::optional<std::set<Prefixes::Configuration>> Prefixes::reached() const {
       const auto effect =
           Linearizations::effect_of(operation->kind, operation->value, state_in(now.now, operation->key));
       Configuration then = now;
-      put(&then.now, operation->key, effect.holds);
+      put(&then.now, operation->key, static_cast<int32_t>(effect.holds));
       then.owed[number] = effect.answer;
       reach(std::move(then));
     }

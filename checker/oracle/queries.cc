@@ -288,6 +288,7 @@ ProbeResult parse_probe(std::string_view result, bool with_text) {
         state = State::kAbsent;
         break;
       case 'i':
+        if (status == POWERCUT_UNSUPPORTED) break;
         add("insert", status, name, status == POWERCUT_OK || status == POWERCUT_FULL);
         if (status == POWERCUT_OK) state = State::kPresent, value = Seen::kSecond, last = LastStep::kInserted;
         break;

@@ -38,7 +38,9 @@ ClientChoices::ClientChoices(const ThreadWork& work) : alike_(work.alike), check
       open_ |= alternatives.size() > 1;
       threads_.back().emplace_back();
       for (const ThreadOperation& operation : alternatives) {
-        const Operation known{operation.kind, operation.id, operation.text};
+        const bool counts = operation.kind == OpKind::kIncrement;
+        const Operation known{operation.kind, operation.id, operation.text,
+                              counts ? operation.value : std::vector<uint8_t>{}};
         const auto found = std::find(operations_.begin(), operations_.end(), known);
         threads_.back().back().push_back(static_cast<uint8_t>(found - operations_.begin()));
         if (found != operations_.end()) continue;

@@ -60,6 +60,7 @@ class ClientChoices {
     OpKind kind{};
     uint64_t id = 0;
     std::string text;
+    std::vector<uint8_t> difference;  // of an increment
     auto operator<=>(const Operation&) const = default;
   };
   std::vector<Operation> operations_;                       // by number

@@ -233,6 +233,10 @@ class Threads {
     change_turns();
     const Event end = end_of(status, {answer.data(), size}, thread->number);
     on_event(end);
+    if (status == POWERCUT_UNSUPPORTED) {
+      counts_.unsupported = not_supported(thread_name(thread->number, &operation));
+      give_up_with(counts_.unsupported);
+    }
     if (!history_.unexplained().empty()) {
       const bool looked_up = operation.kind == OpKind::kLookup && status == POWERCUT_OK;
       const auto found = looked_up ? std::optional(text_of(end.value)) : std::nullopt;
@@ -311,7 +315,11 @@ class Threads {
   }
   [[noreturn]] void give_up(const std::string& what) {
     const QuietHeap quiet;
-    counts_.doubt = absl::StrCat(thread_name(self->number, self->operation), " could not be followed: ", what);
+    give_up_with(absl::StrCat(thread_name(self->number, self->operation), " could not be followed: ", what));
+  }
+  [[noreturn]] void give_up_with(std::string doubt) {
+    const QuietHeap quiet;
+    counts_.doubt = std::move(doubt);
     over_ = true;
     leave();
   }

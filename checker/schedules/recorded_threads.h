@@ -22,7 +22,8 @@ namespace powercut {
 struct RecordedThreads {
   uint64_t turns = 0;  // taken
   uint64_t cuts = 0;
-  std::string doubt;  // why the recording is not all that the threads have done
+  std::string doubt;        // why the recording is not all that the threads have done
+  std::string unsupported;  // an operation that answered UNSUPPORTED
 };
 
 // `append` is given the events of the schedule, and a crash point before each event that raises a floor and at each

@@ -218,6 +218,10 @@ TargetMachine::TargetMachine(const ThreadWork& work, const ClientChoices& choice
   __powercut_scheduler = Hooks::scheduler(this);
   powercut_keep_live(live_);
 
+  for (const auto& operations : work.clients) ended_.emplace_back(operations.size());
+  ended_.resize(count);
+  if (!work.after.empty()) ended_.back().resize(work.after.size());
+
   const uint64_t heap = (arena.top + kPageSize - 1) / kPageSize * kPageSize;
   fibers_.resize(count);
   images_.resize(count);
@@ -509,9 +513,17 @@ ThreadState TargetMachine::state_of(uint32_t thread) const {
     }
     case Next::kTurn:
       return fiber.waiting ? ThreadState::kWaiting : ThreadState::kYields;
-    default:
-      return ThreadState::kReady;
+    case Next::kBegin:
+    case Next::kEnd:
+    case Next::kAccess:
+    case Next::kStore:
+    case Next::kFlush:
+    case Next::kClflush:
+    case Next::kFence:
+    case Next::kWork:
+      break;
   }
+  return ThreadState::kReady;
 }
 
 bool TargetMachine::at_cut(uint32_t thread) const {
@@ -544,9 +556,14 @@ bool TargetMachine::stands_at_cut(uint32_t thread) const {
       return lines_.clflush_raises(fiber.address - kPoolBase);
     case Next::kStore:
       return at_store(thread);
-    default:
-      return fiber.waiting;
+    case Next::kAccess:
+    case Next::kFlush:
+    case Next::kTurn:
+    case Next::kWork:
+    case Next::kIdle:
+      break;
   }
+  return fiber.waiting;
 }
 
 bool TargetMachine::at_store(uint32_t thread) const {
@@ -634,9 +651,12 @@ Digest TargetMachine::frontier() const {
   uint64_t legal = 0;
   for (const auto& [id, key] : keys_->keys) {
     std::vector<uint64_t> part{id};
-    for (const int32_t state : key.all.states()) part.push_back(static_cast<uint32_t>(state));
-    part.push_back(~uint64_t{0});
-    for (const int32_t state : key.unread.states()) part.push_back(static_cast<uint32_t>(state));
+    const auto add = [&part](const std::set<Linearizations::State>& states) {
+      part.push_back(states.size());
+      for (const Linearizations::State state : states) part.push_back(static_cast<uint64_t>(state));
+    };
+    add(key.all.states());
+    add(key.unread.states());
     legal += XXH3_64bits(part.data(), part.size() * sizeof(uint64_t));
   }
   return {lines_.frontier(), legal};
@@ -651,6 +671,15 @@ const ThreadOperation* TargetMachine::operation_of(uint32_t thread) const {
   if (is_client(thread)) return &work_.clients[thread][fiber.operation][fiber.way];
   if (thread + 1 == fibers() && !work_.after.empty()) return &work_.after[fiber.operation];
   return nullptr;
+}
+
+std::string TargetMachine::never_ended() const {
+  for (uint32_t thread = 0; thread < ended_.size(); ++thread) {
+    for (size_t number = 0; number < ended_[thread].size(); ++number) {
+      if (!ended_[thread][number]) return absl::StrCat("operation ", number + 1, " of thread ", thread + 1);
+    }
+  }
+  return "";
 }
 
 void TargetMachine::deadlocked() {
@@ -677,21 +706,25 @@ TargetMachine::Keys::Key* TargetMachine::key_of(Keys* keys, uint64_t id) {
   for (auto& [known, key] : keys->keys) {
     if (known == id) return &key;
   }
-  std::set<int32_t> initial;
+  const bool counts = work_.history->counts();
+  std::set<Linearizations::State> initial;
   const auto index =
       work_.history->find(text_of(key_bytes(id, static_cast<uint32_t>(operation_of(current_)->key.size()))));
   if (!index) {
-    initial.insert(kAbsent);
+    initial.insert(counts ? 0 : kAbsent);
   } else {
     const KeyHistory& history = work_.history->keys()[*index];
     const std::vector<int32_t> legal = history.all_legal();
     const std::set<int32_t> held = work_.history->prefixes() ? work_.history->prefixes()->held(*index)
                                                              : std::set<int32_t>(legal.begin(), legal.end());
     for (const int32_t state : held) {
-      initial.insert(state == kAbsent ? kAbsent : number_of(history.written[static_cast<size_t>(state)]));
+      initial.insert(counts             ? history.sum(state)
+                     : state == kAbsent ? kAbsent
+                                        : number_of(history.written[static_cast<size_t>(state)]));
     }
   }
-  keys->keys.push_back({id, {Linearizations(initial), Linearizations(initial)}});
+  const Linearizations begun(initial, counts);
+  keys->keys.push_back({id, {begun, begun}});
   std::sort(keys->keys.begin(), keys->keys.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return key_of(keys, id);
 }
@@ -737,10 +770,14 @@ void TargetMachine::begin_operation(uint32_t thread) {
   if (operation.kind == OpKind::kMaintain && !is_sync) return;
   auto keys = std::make_shared<Keys>(*keys_);
   Keys::Running& running = keys->running[thread];
-  const int32_t value = operation.value.empty() ? kAbsent : number_of(text_of(operation.value));
+  const std::string written = text_of(operation.value);
+  const Linearizations::State value = operation.kind == OpKind::kIncrement ? sum_of(written).value_or(0)
+                                      : written.empty()                    ? kAbsent
+                                                                           : number_of(written);
   if (keys->prefixes) {
     running.prefixes =
-        is_sync ? keys->prefixes->begin_sync() : keys->prefixes->begin(operation.kind, number_of_key(operation), value);
+        is_sync ? keys->prefixes->begin_sync()
+                : keys->prefixes->begin(operation.kind, number_of_key(operation), static_cast<int32_t>(value));
     prefixes_changed(keys.get());
   }
   if (!is_sync) {
@@ -774,7 +811,8 @@ void TargetMachine::end_operation(uint32_t thread) {
     auto keys = std::make_shared<Keys>(*keys_);
     keys->running[thread] = {};
     Linearizations::Answer answer{fiber.status};
-    if (found) answer.found = number_of(*found);
+    // A sum of 0 and what is no sum are no answer that goes with OK.
+    if (found) answer.found = work_.history->counts() ? sum_of(*found).value_or(0) : number_of(*found);
     if (ended.prefixes) {
       keys->prefixes->end(*ended.prefixes, answer);
       prefixes_changed(keys.get());
@@ -789,6 +827,12 @@ void TargetMachine::end_operation(uint32_t thread) {
     }
     keys->digest = digest_of(*keys);
     keys_ = std::move(keys);
+  }
+  ended_[thread][fiber.operation] = true;
+  if (fiber.status == POWERCUT_UNSUPPORTED) {
+    // It has had no effect, whatever other answers would have it: no finding rests on them.
+    doubt_ = unsupported_ = not_supported(thread_name(thread));
+    trouble_ = {Trouble::kDied, doubt_, /*followed=*/false};
   }
   if (fiber.status == POWERCUT_CORRUPT || fiber.status == POWERCUT_NOT_FORMATTED) {
     trouble_ = {Trouble::kNotLinearizable,
@@ -996,7 +1040,9 @@ void TargetMachine::on_store(uint64_t address, uint64_t size, uint32_t flags, co
   const bool in_step = (flags & POWERCUT_STORE_IN_STEP) != 0;
   const bool visible = is_visible(address, size, true);
   const bool buffered = !in_step && !is_local(address) && goes_to_buffer(visible);
-  if (visible && whole && !in_step && !buffered && can_pause()) pause(Next::kStore, address, place_in_code(stack));
+  if (visible && whole && !in_step && !buffered && can_pause()) {
+    pause(Next::kStore, address, place_in_code(stack));
+  }
   use(address, size, true);
   check_freed(address, size);
   check_length();

@@ -85,6 +85,10 @@ class TargetMachine final : public ScheduleMachine {
   void tell_by_chain(bool on) { tells_by_chain_ = on; }
   // Why schedules that were run are not all that the target can do; empty where nothing is known.
   std::string doubt() const;
+  // An operation of the threads, or of those behind them, that answered UNSUPPORTED; empty where there was none.
+  const std::string& unsupported() const { return unsupported_; }
+  // The first operation that has ended in no schedule so far; empty where each has.
+  std::string never_ended() const;
 
   uint32_t threads() const override { return fibers() * (work_.store_buffers ? 2 : 1); }
   ThreadState state_of(uint32_t thread) const override;
@@ -325,7 +329,8 @@ class TargetMachine final : public ScheduleMachine {
   // the middle of it is one in which they have not gone on.
   std::optional<uint32_t> cuts_in_flight_;
   std::optional<FoundTrouble> trouble_;
-  std::string doubt_;
+  std::string doubt_, unsupported_;
+  std::vector<std::vector<bool>> ended_;  // by thread and operation: in some schedule
   struct Freed {
     MemoryRange block;
     uint64_t digest;  // of this one and those before it, in whatever order

@@ -17,7 +17,8 @@ constexpr uint64_t kFirstSerial = 2'000'000'000;
 // States that are remembered, at some 40 bytes each.
 constexpr uint64_t kMostStates = 50'000'000;
 
-OpKind kind_of(StepKind kind) {
+// Nothing: the step is no single operation, and a plan that has it among threads was refused (plan.cc).
+std::optional<OpKind> kind_of(StepKind kind) {
   switch (kind) {
     case StepKind::kInsert:
       return OpKind::kInsert;
@@ -27,9 +28,22 @@ OpKind kind_of(StepKind kind) {
       return OpKind::kErase;
     case StepKind::kLookup:
       return OpKind::kLookup;
-    default:
+    case StepKind::kIncrement:
+      return OpKind::kIncrement;
+    case StepKind::kMaintain:
       return OpKind::kMaintain;
+    case StepKind::kFill:
+    case StepKind::kUntil:
+    case StepKind::kMix:
+    case StepKind::kAny:
+      break;
   }
+  return std::nullopt;
+}
+
+std::vector<uint8_t> bytes_of(int64_t difference) {
+  const std::string bytes = bytes_of_sum(difference);
+  return {bytes.begin(), bytes.end()};
 }
 
 // The steps of one thread as operations, each write with a value of its own; alternatives share one.
@@ -45,7 +59,7 @@ std::vector<Alternatives> operations_of(const Scenario& scenario, const std::vec
       }
       continue;
     }
-    const OpKind kind = kind_of(step.kind);
+    const OpKind kind = kind_of(step.kind).value();
     if (kind == OpKind::kMaintain) {
       out.push_back({{.kind = kind, .key = {}, .value = {}, .text = step.text}});
       continue;
@@ -53,12 +67,11 @@ std::vector<Alternatives> operations_of(const Scenario& scenario, const std::vec
     std::vector<uint64_t> keys = step.keys;
     for (uint64_t key = step.from; step.keys.empty() && key <= step.to; ++key) keys.push_back(key);
     for (const uint64_t key : keys) {
-      const bool writes = kind == OpKind::kInsert || kind == OpKind::kUpdate;
-      out.push_back({{.kind = kind,
-                      .id = key,
-                      .key = key_bytes(key, scenario.key_size),
-                      .value = writes ? value_bytes((*serial)++, scenario.value_size) : std::vector<uint8_t>{},
-                      .text = {}}});
+      std::vector<uint8_t> value;
+      if (kind == OpKind::kInsert || kind == OpKind::kUpdate) value = value_bytes((*serial)++, scenario.value_size);
+      if (kind == OpKind::kIncrement) value = bytes_of(step.by);
+      out.push_back(
+          {{.kind = kind, .id = key, .key = key_bytes(key, scenario.key_size), .value = std::move(value), .text = {}}});
     }
   }
   return out;
@@ -75,7 +88,8 @@ ThreadPhase::ThreadPhase(const Plan& plan, const TargetLibrary& library, const p
       recorder_(recorder),
       model_(make_model(plan.search.model, AtomPolicy::kAny, pool.size())),
       checks_exists_(traits.checks_exists != 0),
-      history_(Promise::of(traits)) {
+      promise_(Promise::of(traits)),
+      history_(promise_) {
   recorder_->redirect([this](const Event& event) {
     writer_->append(event);
     if (event.kind != EventKind::kMarker) hear(event);
@@ -115,6 +129,7 @@ void ThreadPhase::write_schedule() {
     event.code = static_cast<uint8_t>(trouble->kind);
     event.text = trouble->text;
     writer_->append(event);
+    went_wrong_ = true;
     return;
   }
   writer_->append(event);
@@ -140,6 +155,7 @@ std::optional<EngineError> ThreadPhase::run(const Phase& phase, powercut_table* 
   work.checks_exists = checks_exists_;
   work.store_buffers = plan_.search.visibility == "tso";
   add_operations(phase, &work);
+  if (auto error = refuse(work)) return error;
   if (auto error = plan_.search.kind == "recorded" ? record(work, progress) : search(work, progress)) return error;
   recorder_->redirect(nullptr);
   const std::string covered = summary().dump();
@@ -168,6 +184,32 @@ void ThreadPhase::add_operations(const Phase& phase, ThreadWork* work) {
   }
 }
 
+std::optional<EngineError> ThreadPhase::refuse(const ThreadWork& work) const {
+  const std::string where = "scenario " + plan_.scenario.name;
+  if (promise_.counts && promise_.buffered) {
+    return usage_error("which increments of threads a buffered table of counters may lose is not followed", where,
+                       "Write the operations as 'steps' of one thread.");
+  }
+  const auto lacks = [&](const ThreadOperation& operation) -> std::optional<EngineError> {
+    if (library_.has(operation.kind)) return std::nullopt;
+    EngineError error = usage_error("the target does not support " + need_of(operation), where,
+                                    "Take the operation out of the scenario, or name another target.");
+    error.needs = need_of(operation);
+    return error;
+  };
+  for (const auto& operations : work.clients) {
+    for (const Alternatives& alternatives : operations) {
+      for (const ThreadOperation& operation : alternatives) {
+        if (auto error = lacks(operation)) return error;
+      }
+    }
+  }
+  for (const ThreadOperation& operation : work.after) {
+    if (auto error = lacks(operation)) return error;
+  }
+  return std::nullopt;
+}
+
 std::optional<EngineError> ThreadPhase::record(const ThreadWork& work, Progress* progress) {
   const RecordedThreads recorded = record_threads(
       work, model_->name() == "eadr", [progress] { progress->steps.fetch_add(1, std::memory_order_relaxed); },
@@ -176,6 +218,7 @@ std::optional<EngineError> ThreadPhase::record(const ThreadWork& work, Progress*
   counts_.steps = recorded.turns;
   counts_.cuts = counts_.frontiers = recorded.cuts;
   counts_.reason = recorded.doubt.empty() ? "one was recorded" : recorded.doubt;
+  not_run_ = recorded.unsupported;
   return std::nullopt;
 }
 
@@ -214,11 +257,18 @@ std::optional<EngineError> ThreadPhase::search(const ThreadWork& work, Progress*
     return usage_error("there is no search '" + plan_.search.kind + "'", "scenario " + plan_.scenario.name,
                        "Ask for bounded, random, pct or recorded.");
   }
-  search->run();
+  if (machine_->unsupported().empty()) search->run();
   counts_ = search->counts();
   if (!machine_->doubt().empty()) {
     counts_.complete = false;
     counts_.reason = machine_->doubt();
+  }
+  not_run_ = machine_->unsupported();
+  // Each schedule that has ended well has run them all.
+  if (const std::string never = machine_->never_ended(); counts_.complete && !went_wrong_ && !never.empty()) {
+    not_run_ = never + " was not run in any schedule";
+    counts_.complete = false;
+    counts_.reason = not_run_;
   }
   machine_.reset();
   return std::nullopt;
@@ -240,6 +290,7 @@ Json ThreadPhase::summary() const {
               {"visibility", plan_.search.visibility},
               {"complete", counts_.complete},
               {"reason", counts_.reason}};
+  if (!not_run_.empty()) out["not_run"] = not_run_;
   if (plan_.search.preemptions) out["preemptions"] = *plan_.search.preemptions;
   return out;
 }

@@ -36,6 +36,8 @@ class ThreadPhase final : public Announcer, public PhaseOfThreads {
   void write_schedule();
   // The operations of the threads, and of all phases behind them.
   void add_operations(const Phase& phase, ThreadWork* work);
+  // Whether the target has all that they ask for.
+  std::optional<EngineError> refuse(const ThreadWork& work) const;
   std::optional<EngineError> search(const ThreadWork& work, Progress* progress);
   std::optional<EngineError> record(const ThreadWork& work, Progress* progress);
 
@@ -46,6 +48,7 @@ class ThreadPhase final : public Announcer, public PhaseOfThreads {
   Recorder* recorder_;
   std::unique_ptr<Model> model_;
   const bool checks_exists_;
+  const Promise promise_;
   History history_;
   uint64_t events_ = 0;
 
@@ -56,6 +59,8 @@ class ThreadPhase final : public Announcer, public PhaseOfThreads {
   SearchCounts counts_;
   size_t threads_ = 0, operations_ = 0;
   uint64_t clients_ = 1;
+  bool went_wrong_ = false;  // some schedule did, by itself
+  std::string not_run_;      // an operation that the scenario asks for
   double seconds_ = 0;
 };
 

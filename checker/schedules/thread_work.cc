@@ -49,6 +49,15 @@ std::string thread_name(uint32_t number, const ThreadOperation* operation) {
   return absl::StrCat(out, " '", operation->text, "'");
 }
 
+std::string need_of(const ThreadOperation& operation) {
+  if (operation.kind != OpKind::kMaintain) return name_of(operation.kind);
+  return absl::StrCat("maintain '", operation.text, "'");
+}
+
+std::string not_supported(const std::string& thread) {
+  return absl::StrCat(thread, " answered UNSUPPORTED, so what the scenario asks for did not happen");
+}
+
 std::string not_explained(const std::string& thread, uint64_t id, powercut_status status,
                           const std::optional<std::string>& value) {
   return absl::StrCat("No order of the operations on key ", key_name(id), " explains that ", thread, " answered ",

@@ -54,6 +54,10 @@ Event end_of(powercut_status status, std::span<const uint8_t> answer, uint32_t n
 
 // `number`: from 1 on. Null: the thread is the table's own.
 std::string thread_name(uint32_t number, const ThreadOperation* operation);
+// "erase" or "maintain 'expand'": what a scenario with the operation needs of its target.
+std::string need_of(const ThreadOperation& operation);
+// Why an operation that a phase lists counts as one that did not run.
+std::string not_supported(const std::string& thread);
 // Why an answer is wrong with no power cut. `value`: what a lookup has found.
 std::string not_explained(const std::string& thread, uint64_t id, powercut_status status,
                           const std::optional<std::string>& value);

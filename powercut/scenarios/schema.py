@@ -460,7 +460,7 @@ class ScenarioFile(_Strict):
                 if not isinstance(step, KeyStep | MaintainStep):
                     raise ValueError(
                         f"{behind}, where '{step.op}' would do something else after every schedule; "
-                        "write insert, update, erase, lookup or maintain"
+                        "write insert, update, erase, lookup, increment or maintain"
                     )
         return self
 

@@ -241,7 +241,7 @@ void refuse_open_steps(const std::vector<Step>& steps, const std::string& at) {
     const StepKind kind = steps[i].kind;
     if (kind == StepKind::kFill || kind == StepKind::kUntil || kind == StepKind::kMix) {
       throw PlanProblem{at + "[" + std::to_string(i) + "].op",
-                        "in and after threads there are insert, update, erase, lookup and maintain"};
+                        "in and after threads there are insert, update, erase, lookup, increment and maintain"};
     }
   }
 }

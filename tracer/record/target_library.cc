@@ -135,6 +135,27 @@ Result<TargetLibrary> TargetLibrary::load(const std::string& path) {
   return library;
 }
 
+bool TargetLibrary::has(OpKind kind) const {
+  switch (kind) {
+    case OpKind::kInsert:
+      return target_->insert != nullptr;
+    case OpKind::kUpdate:
+      return target_->update != no_update;
+    case OpKind::kErase:
+      return target_->erase != no_erase;
+    case OpKind::kIncrement:
+      return target_->increment != no_increment;
+    case OpKind::kMaintain:
+      return target_->maintain != nullptr;
+    case OpKind::kFormat:
+    case OpKind::kOpen:
+    case OpKind::kLookup:
+    case OpKind::kClose:
+      break;  // required
+  }
+  return true;
+}
+
 Result<powercut_traits> TargetLibrary::configure(const std::string& expected_name, TargetConfig& config) const {
   if (!expected_name.empty() && expected_name != target_->name) {
     return usage_error("this is the target '" + std::string(target_->name) + "', not '" + expected_name + "'", path_,

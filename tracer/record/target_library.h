@@ -44,6 +44,8 @@ class TargetLibrary {
 
   // All functions that are not optional are there: a map without update or erase answers UNSUPPORTED.
   const powercut_target& target() const { return *target_; }
+  // Whether the target offers such an operation. One that it offers may still answer UNSUPPORTED.
+  bool has(OpKind kind) const;
   // The sizes that the target declares, the one it likes best first; empty where it declares none.
   const std::vector<powercut_sizes>& sizes() const { return sizes_; }
   const std::string& path() const { return path_; }

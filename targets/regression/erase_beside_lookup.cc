@@ -1,0 +1,24 @@
+// A counter is erased while another thread looks it up without a lock: the lookup returns that it is gone, and a power
+// cut brings it back.
+//
+// class: threads
+// bug: unpersisted-read
+// cut: needed
+// operations: [("increment", 1, {"by": -2}), ("lookup", 1)]
+// options: {"threads": [[("erase", 1)], [("lookup", 1)]], "warmup": [("increment", 1, {"by": 4})]}
+#include "counters.h"
+
+using namespace powercut::regression;
+
+namespace {
+
+struct Table : Counters {
+  using Counters::Counters;
+  std::unique_lock<std::mutex> locked_to_read() override {
+    return BUG ? std::unique_lock<std::mutex>() : Counters::locked_to_read();
+  }
+};
+
+}  // namespace
+
+POWERCUT_COUNTERS(Table)
