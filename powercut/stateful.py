@@ -139,18 +139,25 @@ def threads(
         )
     program = _drawn(selection.target, max_operations, keys, kinds, commands)
     drawn = st.lists(program, min_size=FEWEST_THREADS, max_size=most)
-    return drawn.map(lambda programs: _legal_threads(programs, present))
+    offered = selection.target.description.operations or KEY_OPERATIONS
+    instead = "update" if "update" in offered else "lookup"
+    return drawn.map(lambda programs: _legal_threads(programs, present, instead))
 
 
-def _legal_threads(programs: Iterable[Iterable[_Drawn]], present: frozenset[Key] | None) -> list[list[Operation]]:
-    """The programs without inserts that may meet their keys; `present` is None where the target checks that."""
+def _legal_threads(
+    programs: Iterable[Iterable[_Drawn]], present: frozenset[Key] | None, instead: str = "update"
+) -> list[list[Operation]]:
+    """The programs with the operation `instead` of inserts that may meet their keys.
+
+    `present` is None where the target checks that.
+    """
     made: list[list[_Drawn]] = []
     for program in programs:
         made.append([])
         for name, subject in program:
             made[-1].append((name, subject))
             if name == "insert" and present is not None and may_meet_present(made, present):
-                made[-1][-1] = ("update", subject)
+                made[-1][-1] = (instead, subject)
     return [[*program] for program in made]
 
 
@@ -361,7 +368,8 @@ def _drawn(
     _refuse_others(f"command of '{target.name}'", commands or (), known)
     named = list(known if commands is None else commands)
     key = st.integers(1, _number("keys", keys, least=1))
-    kept = [kind for kind in KEY_OPERATIONS if kind in kinds]
+    offered = target.description.operations or KEY_OPERATIONS
+    kept = [kind for kind in KEY_OPERATIONS if kind in kinds and kind in offered]
     shapes = [st.tuples(st.just(kind), key) for kind in kept]
     shapes += [st.tuples(st.just(_MAINTAIN), st.just(command)) for command in named]
     if not shapes:

@@ -6,6 +6,7 @@
 
 #include "base/event_stream.h"
 #include "engine/commands.h"
+#include "tracer/format/trace_names.h"
 #include "tracer/record/target_library.h"
 
 namespace powercut {
@@ -30,6 +31,16 @@ Json list_of(const char* const* texts) {
 Json sizes_json(const std::vector<powercut_sizes>& sizes) {
   Json list = Json::array();
   for (const powercut_sizes& each : sizes) list.push_back({each.key_size, each.value_size});
+  return list;
+}
+
+// Those that the target does not leave out as a null pointer.
+Json operations_json(const TargetLibrary& library) {
+  Json list = Json::array();
+  for (const OpKind kind :
+       {OpKind::kInsert, OpKind::kUpdate, OpKind::kErase, OpKind::kLookup, OpKind::kIncrement, OpKind::kMaintain}) {
+    if (library.has(kind)) list.push_back(name_of(kind));
+  }
   return list;
 }
 
@@ -82,6 +93,7 @@ Result<Json> describe(const DescribeOptions& asked) {
                 {"variants", list_of(target.variants)},
                 {"options", list_of(target.options)},
                 {"commands", list_of(target.commands)},
+                {"operations", operations_json(*library)},
                 {"sizes", sizes_json(library->sizes())},
                 {"device", device},
                 {"traits", traits}}}};

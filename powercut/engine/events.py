@@ -408,6 +408,8 @@ class TargetDescription(_Event):
     variants: list[str] = Field(min_length=1)
     options: list[str] = Field(default_factory=list)
     commands: list[str] = Field(default_factory=list)
+    #: Of insert, update, erase, lookup, increment and maintain those that it has.
+    operations: list[str] = Field(default_factory=list)
     traits: Any = None
     #: Bytes of keys and values that it declares, the preferred ones first; empty where it declares none.
     sizes: list[tuple[int, int]] = Field(default_factory=list)

@@ -2,9 +2,9 @@
 
     2x2: two threads of two operations each
 
-Each operation is an insert, update, erase or lookup of one of the keys. Before the threads begin, one of the keys (the
-lowest) is present and the others are absent. A power cut leaves operations pending or not begun, so that clients of
-fewer operations a thread are among what these do.
+Each operation is an insert, update, erase or lookup of one of the keys; one that the target lacks is left out. Before
+the threads begin, one of the keys (the lowest) is present and the others are absent. A power cut leaves operations
+pending or not begun, so that clients of fewer operations a thread are among what these do.
 
 Two clients are the same up to the order of their threads, and up to the names of keys that begin alike (all but the
 lowest). With T threads, N operations and K keys there are (4K)^N programs of a thread, and T of them form a multiset:
@@ -38,7 +38,7 @@ from powercut.scenarios import targets
 from powercut.scenarios.plan import option_text, option_values
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import CHOICE_SINCE, FEWEST_THREADS, MOST_THREADS, Data, ScenarioFile
-from powercut.scenarios.targets import Configured, Selection, Sizes
+from powercut.scenarios.targets import Configured, Selection, Sizes, Target
 
 KINDS = ("insert", "update", "erase", "lookup")
 DEFAULT_KEYS = (1, 2)
@@ -121,9 +121,9 @@ def parse_shape(client: str, keys: str | None = None) -> Shape:
     return Shape(threads=int(size[1]), operations=int(size[2]), keys=chosen)
 
 
-def clients(shape: Shape) -> Iterator[Client]:
+def clients(shape: Shape, kinds: Sequence[str] = KINDS) -> Iterator[Client]:
     """Every client of a shape once; of those that are the same, the first in this order."""
-    operations = list(product(KINDS, shape.keys))
+    operations = list(product(kinds, shape.keys))
     programs = [tuple(program) for program in product(operations, repeat=shape.operations)]
     place = {program: number for number, program in enumerate(programs)}
     alike = shape.keys[1:]
@@ -177,19 +177,28 @@ class Generated:
     scenarios: tuple[Scenario, ...]
     left_out: int
     of: int
+    #: Kinds of operations that the target does not have.
+    lacks: tuple[str, ...] = ()
 
     def sentence(self, target: str) -> str:
         """Why clients were left out, in a line; empty where none was."""
-        if not self.left_out:
-            return ""
-        return (
-            f"{self.left_out:,} of {self.of:,} clients are left out for {target}: in some order an insert meets a "
-            "present key, which this target does not check (traits.checks_exists)."
-        )
+        said = []
+        if self.lacks:
+            said.append(f"Clients of {target} have no {' and no '.join(self.lacks)}: the target has none.")
+        if self.left_out:
+            said.append(
+                f"{self.left_out:,} of {self.of:,} clients are left out for {target}: in some order an insert meets a "
+                "present key, which this target does not check (traits.checks_exists)."
+            )
+        return " ".join(said)
 
 
-def for_threads(selection: Selection, config: Mapping[str, Any]) -> tuple[dict[str, str], Configured]:
+def for_threads(
+    selection: Selection, config: Mapping[str, Any], *, tried: tuple[Sizes, ...] = ()
+) -> tuple[dict[str, str], Configured]:
     """The options with which threads may use a target at the same time, and what it says of itself then.
+
+    `tried`: sizes of keys and values; without them, those that the target declares, and usual ones.
 
     Its option `concurrency` is "concurrent" unless `config` says otherwise. UsageError where it is not for threads.
     """
@@ -198,15 +207,43 @@ def for_threads(selection: Selection, config: Mapping[str, Any]) -> tuple[dict[s
     chosen = {**({option: value} if value in options.get(option, []) else {}), **config}
     texts = {key: option_text(given, options.get(key, [])) for key, given in chosen.items()}
     usual = Data()
-    tried = (*target.description.sizes, _WORD, (usual.key_size, usual.value_size))
+    tried = tried or (*target.description.sizes, _WORD, (usual.key_size, usual.value_size))
+    where = f"{target.name}:{selection.variant}"
     known = targets.configured(target.library, selection.variant, tuple(texts.items()), tried)
-    if known is None or not known.traits.get("thread_safe"):
+    if known is None:
+        why = targets.refusal(target.library, selection.variant, tuple(texts.items()), tried[0])
+        raise UsageError(
+            f"this target takes none of the sizes of keys and values that were tried; {why}",
+            where=where,
+            next_step="Let it declare the sizes that it takes (powercut_target_sizes, targets/ABI.md), or correct its "
+            "options.",
+        )
+    if not known.traits.get("thread_safe"):
+        able = value in options.get(option, [])
         raise UsageError(
             "this target does not say that threads may call it at the same time (traits.thread_safe)",
-            where=f"{target.name}:{selection.variant}",
-            next_step=f"Give it the option '{option}' with the value '{value}' (targets/ABI.md), or take another.",
+            where=where,
+            next_step=f"Give it the option '{option}' with the value '{value}'."
+            if able
+            else "Set the trait where threads may (targets/ABI.md), or take another target.",
         )
     return texts, known
+
+
+def kinds_of(target: Target) -> tuple[str, ...]:
+    """The kinds of operations of clients that the target has. UsageError where it has no insert."""
+    offered = target.description.operations or KINDS
+    if "insert" not in offered:
+        raise UsageError(
+            "clients begin with an insert, which a table of counters does not have",
+            where=f"{target.name}: --client",
+            next_step="Write a scenario whose 'threads' increment keys (scenarios/SCHEMA.md).",
+        )
+    return tuple(kind for kind in KINDS if kind in offered)
+
+
+def _lacks(kinds: Collection[str]) -> tuple[str, ...]:
+    return tuple(kind for kind in KINDS if kind not in kinds)
 
 
 def groups(selection: Selection, shape: Shape, *, config: Mapping[str, Any] | None = None) -> Generated:
@@ -215,12 +252,12 @@ def groups(selection: Selection, shape: Shape, *, config: Mapping[str, Any] | No
     `config` as in `scenarios`.
     """
     chosen, known = for_threads(selection, config or {})
-    checks = bool(known.traits.get("checks_exists"))
+    checks, kinds = bool(known.traits.get("checks_exists")), kinds_of(selection.target)
     every, left_out = shape.multisets, 0
     if not checks:
-        judged = [may_meet_present(item, frozenset(shape.keys[:1])) for item in clients(shape)]
+        judged = [may_meet_present(item, frozenset(shape.keys[:1])) for item in clients(shape, kinds)]
         every, left_out = len(judged), sum(judged)
-    operations = list(product(KINDS, shape.keys))
+    operations = list(product(kinds, shape.keys))
     made = []
     for first, (kind, key) in enumerate(operations):
         if not checks and kind == "insert" and key == shape.keys[0]:
@@ -241,7 +278,7 @@ def groups(selection: Selection, shape: Shape, *, config: Mapping[str, Any] | No
                 sizes=known.sizes,
             )
         )
-    return Generated(scenarios=tuple(made), left_out=left_out, of=every)
+    return Generated(scenarios=tuple(made), left_out=left_out, of=every, lacks=_lacks(kinds))
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
@@ -259,7 +296,8 @@ def scenarios(
     chosen, known = for_threads(selection, config or {})
     target, name = selection.target, f"{selection.target.name}:{selection.variant}"
     present = frozenset(shape.keys[:1])
-    every = list(clients(shape))
+    kinds = kinds_of(target)
+    every = list(clients(shape, kinds))
     legal = [item for item in every if known.traits.get("checks_exists") or not may_meet_present(item, present)]
     named = {name_of(item, shape): item for item in legal}
     wanted = {
@@ -280,7 +318,7 @@ def scenarios(
     made = tuple(
         scenario(item, shape, target=target.name, config=chosen, sizes=known.sizes) for item in wanted.values()
     )
-    return Generated(scenarios=made, left_out=len(every) - len(legal), of=len(every))
+    return Generated(scenarios=made, left_out=len(every) - len(legal), of=len(every), lacks=_lacks(kinds))
 
 
 def scenario(client: Client, shape: Shape, *, target: str, config: Mapping[str, str], sizes: Sizes) -> Scenario:

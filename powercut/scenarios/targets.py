@@ -94,18 +94,30 @@ def configured(
     library: Path, variant: str, config: tuple[tuple[str, str], ...], tried: tuple[Sizes, ...]
 ) -> Configured | None:
     """The first sizes of `tried` that a target takes with the options `config`; None where it takes none."""
-    arguments = ["describe", "--library", str(library), "--variant", variant]
-    for key, value in config:
-        arguments += ["--option", f"{key}={value}"]
     for sizes in tried:
-        words = ["--key-size", str(sizes[0]), "--value-size", str(sizes[1])]
         try:
-            event, _ = engine.single(paths.engine(), [*arguments, *words], events.Described)
+            event, _ = engine.single(paths.engine(), _asked(library, variant, config, sizes), events.Described)
         except PowercutError:
             continue
         assert isinstance(event, events.Described)
         return Configured(sizes=sizes, traits=event.target.traits or {}, device=event.target.device)
     return None
+
+
+def refusal(library: Path, variant: str, config: tuple[tuple[str, str], ...], sizes: Sizes) -> str:
+    """What a target says that does not take `sizes` with the options `config`; empty where it takes them."""
+    try:
+        engine.single(paths.engine(), _asked(library, variant, config, sizes), events.Described)
+    except PowercutError as error:
+        return error.what
+    return ""
+
+
+def _asked(library: Path, variant: str, config: tuple[tuple[str, str], ...], sizes: Sizes) -> list[str]:
+    words = ["describe", "--library", str(library), "--variant", variant]
+    for key, value in config:
+        words += ["--option", f"{key}={value}"]
+    return [*words, "--key-size", str(sizes[0]), "--value-size", str(sizes[1])]
 
 
 def forget() -> None:

@@ -31,6 +31,7 @@ from powercut_reports.records.run import RunError, RunRecord
 _REFUSALS = (
     "answered FULL",
     "answered UNSUPPORTED",
+    "the target does not support",
     "refuses the configuration",
     "refuses this configuration",
     "pool is too small",

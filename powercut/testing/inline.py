@@ -61,7 +61,9 @@ def build(selection: Selection, workload: Workload, *, name: str, folder: Path) 
     config = checked_config(target, workload.config or {}, where=where)
     phases: list[dict[str, Any]] = [{"name": "warm-up", "explore": False, "steps": warmup}] if warmup else []
     if threads:
-        config, _ = for_threads(selection, config)
+        declared = tuple(target.description.sizes)
+        tried = sizes_to_try(declared, key_size=workload.key_size, value_size=workload.value_size)
+        config, _ = for_threads(selection, config, tried=tried)
         phases.append({"name": "threads", "threads": threads})
     if explored:
         phases.append({"name": "operations", "cut_at": workload.cut_at, "steps": explored})
@@ -113,9 +115,24 @@ def _threads(threads: Iterable[Iterable[object]], where: str) -> list[list[Step]
                 raise UsageError(
                     f"'{step.op}' is no operation of a thread",
                     where=f"{where}: threads[{number}][{place}]",
-                    next_step="There are insert, update, erase, lookup and maintain.",
+                    next_step="There are insert, update, erase, lookup, increment and maintain.",
                 )
     return made
+
+
+def sizes_to_try(
+    declared: tuple[tuple[int, int], ...], *, key_size: int | None = None, value_size: int | None = None
+) -> tuple[tuple[int, int], ...]:
+    """Bytes of keys and values, in the order of preference: declared ones, the usual ones, those of a word.
+
+    A size that is given stays.
+    """
+    usual = Data()
+    pairs = (*declared, (usual.key_size, usual.value_size), (_WORD, _WORD))
+    # A declared pair that has the given size comes before one that would have to be changed.
+    fits = [pair for pair in declared if key_size in (None, pair[0]) and value_size in (None, pair[1])]
+    changed = [(key_size or key, value_size or value) for key, value in pairs]
+    return tuple(dict.fromkeys([*fits, *changed]))
 
 
 def fitting_sizes(
@@ -127,17 +144,11 @@ def fitting_sizes(
     key_size: int | None = None,
     value_size: int | None = None,
 ) -> dict[str, int | None]:
-    """Bytes of keys and values that a target takes in a configuration: declared ones, the usual ones, those of a word.
+    """The first of `sizes_to_try` that a target takes in a configuration.
 
-    A size that is given stays; the other one is fitted to it. None, which is the usual, where the target takes none of
-    them: the engine then says why.
+    None, which is the usual, where the target takes none of them: the engine then says why.
     """
-    usual = Data()
-    pairs = (*declared, (usual.key_size, usual.value_size), (_WORD, _WORD))
-    # A declared pair that has the given size comes before one that would have to be changed.
-    fits = [pair for pair in declared if key_size in (None, pair[0]) and value_size in (None, pair[1])]
-    changed = [(key_size or key, value_size or value) for key, value in pairs]
-    known = configured(library, variant, config, tuple(dict.fromkeys([*fits, *changed])))
+    known = configured(library, variant, config, sizes_to_try(declared, key_size=key_size, value_size=value_size))
     fitted = known.sizes if known else (key_size, value_size)
     return {"key_size": fitted[0], "value_size": fitted[1]}
 
