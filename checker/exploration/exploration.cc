@@ -37,6 +37,7 @@ Exploration::Exploration(const LoadedTrace& loaded, const ExploreOptions& option
               [this](const Exposure& exposure) { exposures_.push_back(exposure); }),
       least_(&executor_, &oracle_),
       functional_(loaded, options.policy(), &executor_, &oracle_, follower, &frames_, std::move(report)) {
+  oracle_.set_background(loaded.library->background());
   if (!options.dump_results.empty()) {
     dump_.open(options.dump_results, std::ios::app);
     oracle_.collect(true);

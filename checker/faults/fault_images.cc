@@ -43,6 +43,7 @@ ImageFaults::ImageFaults(const LoadedTrace& loaded, const FaultOptions& options,
       report_(report),
       progress_(progress),
       damages_(make_damages(options.kind, loaded)) {
+  oracle_.set_background(loaded.library->background());
   report_->tally.points_of = points;
 }
 

@@ -174,6 +174,7 @@ StaleFaults::Ran StaleFaults::attempt(std::span<const uint64_t> lines, std::opti
     History history;
     Oracle oracle(loaded_.library->target(), *loaded_.config, loaded_.traits, {executor_.pool_address(), pool.size()},
                   &history, [](const Exposure&) {});
+    oracle.set_background(loaded_.library->background());
     ++report_->tally.executions;
     const size_t every = (operations_.size() + kRecoveries - 1) / kRecoveries;
     const auto differs = [&] {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tracer/format/trace_names.h"
 #include "tracer/record/key_bytes.h"
+#include "tracer/world/work_beside.h"
 
 namespace powercut {
 namespace {
@@ -117,7 +118,19 @@ const std::vector<Group>& Oracle::obliged() {
   return obliged_;
 }
 
+// [target]
+bool Oracle::work_beside_query(void* self) {
+  const auto* oracle = static_cast<Oracle*>(self);
+  const uint32_t threads = oracle->background_->threads(oracle->table());
+  bool worked = false;
+  for (uint32_t number = 0; number < threads; ++number) {
+    worked = oracle->background_->work(oracle->table(), number) == POWERCUT_OK || worked;
+  }
+  return worked;
+}
+
 void Oracle::run(QueryId query, ResultBuffer* result) {
+  if (background_ != nullptr) work_beside = {work_beside_query, this};
   if (NewKeys::asks(kind_of(query))) {
     new_keys_.run(target_, table(), query, history_->keys(), result);
   } else {

@@ -46,6 +46,9 @@ class Oracle final : public Subject {
   Oracle(const powercut_target& target, const TargetConfig& config, const powercut_traits& traits, powercut_pool pool,
          const History* history, Report report);
 
+  // While a query waits, these threads of the open table work; null: it has none.
+  void set_background(const powercut_background* background) { background_ = background; }
+
   // Reports the violations of the crash point at hand that are to be told, in an order of their own; call it when the
   // crash point is explored. Beyond the first ones of a kind they come without an image.
   void tell();
@@ -91,6 +94,7 @@ class Oracle final : public Subject {
   const Most& most() const { return most_; }
 
  private:
+  static bool work_beside_query(void* self);
   void note_most(QueryId query, std::string_view result);
   // `died_at`: as of died_at().
   Judgement weigh(int depth, QueryId query, std::string_view result, std::optional<Violation> violation,
@@ -102,6 +106,7 @@ class Oracle final : public Subject {
   const powercut_traits& traits_;
   const powercut_pool pool_;
   const History* history_;
+  const powercut_background* background_ = nullptr;
   Report report_;
   std::string probe_one_, probe_two_;
   NewKeys new_keys_;

@@ -32,6 +32,7 @@ ImageJudge::ImageJudge(const LoadedTrace& loaded, const std::string& model, Atom
       progress_(progress),
       replay_(&executor_, &oracle_, &buffer_),
       frames_({}, process_modules()) {
+  oracle_.set_background(loaded.library->background());
   executor_.reads().want_heap(false);  // nobody asks what was read of the heap
 }
 

@@ -42,7 +42,9 @@ Reproduction::Reproduction(const LoadedTrace& loaded, const FindingRecord& recor
       oracle_(loaded.library->target(), *loaded.config, loaded.traits,
               {executor_.pool_address(), loaded.plan.scenario.pool_size}, &follower_.history(), [](const Exposure&) {}),
       progress_(progress),
-      replay_(&executor_, &oracle_, &buffer_) {}
+      replay_(&executor_, &oracle_, &buffer_) {
+  oracle_.set_background(loaded.library->background());
+}
 
 EngineError Reproduction::elsewhere(const std::string& what) const {
   return usage_error(what, loaded_.trace, kNextForFindings);

@@ -21,6 +21,13 @@ int64_t LoopWatch::begin(int64_t budget) {
   return granted_;
 }
 
+int64_t LoopWatch::go_on() {
+  looking_ = false;
+  next_look_ = std::min(steps_ + kFirstLook, budget_);
+  granted_ = std::max<int64_t>(1, next_look_ - steps_);
+  return granted_;
+}
+
 bool LoopWatch::same_stack(LiveState live, const uint64_t* stack_end) const {
   return live.words == at_ && static_cast<size_t>(stack_end - live.words) == stack_.size() &&
          std::memcmp(live.words, stack_.data(), stack_.size() * sizeof(uint64_t)) == 0;

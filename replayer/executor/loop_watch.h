@@ -39,6 +39,9 @@ class LoopWatch {
   // was when `mark()` was asked. `granted`: steps until the next call.
   Found step(LiveState live, const uint64_t* stack_end, const std::function<uint64_t()>& mark,
              const std::function<bool(uint64_t)>& same_memory, int64_t* granted);
+  // The state has come back, and what others have done since will change it: the watch begins again, and the steps of
+  // the execution go on. Returns as begin().
+  int64_t go_on();
   // While it looks, every store must be in the journal.
   bool looking() const { return looking_; }
   int64_t steps() const { return steps_; }

@@ -21,6 +21,7 @@ struct MachineState {
   uint16_t x87_control = 0;
   int error = 0;  // errno
   ExceptionState exceptions{};
+  bool beside = false;  // the table's own threads work
 };
 
 // Calls function(argument) on a stack that ends at `stack_end`, of the same thread. No exception may leave it.

@@ -21,6 +21,7 @@
 #include "tracer/world/pool_traps.h"
 #include "tracer/world/quiet_heap.h"
 #include "tracer/world/virtual_world.h"
+#include "tracer/world/work_beside.h"
 
 // Defined by the linker.
 extern "C" const char __executable_start[];
@@ -206,6 +207,7 @@ void TargetRunner::clear_stack_below() {
 Outcome TargetRunner::run(uint64_t load_end, const std::function<void()>& body) {
   body_ = &body;
   place_stack();
+  work_beside = {};
   return guard(load_end, [] {}, [this] { powercut_enter(stack_end_, call, this); });
 }
 
@@ -218,6 +220,7 @@ MachineState TargetRunner::state(LiveState live) const {
   asm("fnstcw %0" : "=m"(out.x87_control));
   out.error = errno;
   out.exceptions = exception_state();
+  out.beside = beside_;
   return out;
 }
 
@@ -226,6 +229,7 @@ Outcome TargetRunner::go_on(uint64_t load_end, const MachineState& state, uint64
   stack_end_ = state.at + state.words.size();  // a run since then may have been called from deeper
   return guard(load_end, restore, [&] {
     set_exception_state(state.exceptions);
+    beside_ = state.beside;
     asm("ldmxcsr %0" : : "m"(state.mxcsr));
     asm("fldcw %0" : : "m"(state.x87_control));
     errno = state.error;
@@ -259,6 +263,7 @@ Outcome TargetRunner::guard(uint64_t load_end, absl::FunctionRef<void()> prepare
   begin_traps();
   __powercut_steps = loop_.begin(options_.step_budget) - 1;
   steps_left_.reset();
+  beside_ = false;
   virtual_world.variant = variant_;
   arena_events.fill = variant_ == 0 ? 0 : kOtherFill;
   memory_->begin_execution(variant_ == 0 ? 0 : kHeapShift);
@@ -354,6 +359,31 @@ std::string TargetRunner::waited_for() const {
   return "it waits for the word at offset " + std::to_string(loaded_) + " of the pool, which nobody will change";
 }
 
+// On this frame nothing owns memory: an execution may be left in here, and gone on with. The state that has come back
+// is compared with the one that the work leaves only as long as the hooks kept every store, which is as long as nobody
+// looked at a further step.
+bool TargetRunner::others_work() {
+  if (work_beside.work == nullptr || beside_) return false;
+  const uint64_t words = memory_->mark().words, heap = arena.top;
+  const int64_t steps = loop_.steps();
+  beside_ = true;
+  __powercut_steps = loop_.go_on() - 1;
+  arena_active = true;
+  bool worked = false;
+  try {
+    worked = work_beside.work(work_beside.self);
+  } catch (...) {
+    arena_active = false;
+    Outcome thrown;
+    thrown.kind = Outcome::Kind::kException;
+    stop(std::move(thrown));
+  }
+  arena_active = false;
+  beside_ = false;
+  const auto slept = reinterpret_cast<uint64_t>(&virtual_world.state.slept);
+  return worked && (loop_.steps() != steps || arena.top != heap || !memory_->unchanged_since(words, slept));
+}
+
 void TargetRunner::on_steps(LiveState live) {
   const QuietHeap quiet;
   const bool looked = loop_.looking();
@@ -370,7 +400,10 @@ void TargetRunner::on_steps(LiveState live) {
       },
       [&](uint64_t words) { return arena.top == heap_at_look_ && memory_->unchanged_since(words, slept); }, &granted);
   const CodePlace place{live.pc(), live.frame()};
-  if (found == LoopWatch::Found::kRepeats) hang(place, waited_for());
+  if (found == LoopWatch::Found::kRepeats) {
+    if (!others_work()) hang(place, waited_for());
+    granted = loop_.go_on();
+  }
   if (found == LoopWatch::Found::kSpent) {
     give_up("it took " + std::to_string(loop_.steps()) +
                 " loop turns and calls, and its state did not repeat: raise --step-budget",

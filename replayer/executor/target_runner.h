@@ -98,6 +98,8 @@ class TargetRunner {
   static void call(void* self);
   void place_stack();
   std::string waited_for() const;
+  // Lets the table's own threads work once (work_beside.h). False: nothing has changed by that.
+  bool others_work();
 
   Options options_;
   UndecidedMemory* memory_;
@@ -107,6 +109,7 @@ class TargetRunner {
   uint64_t variant_ = 0;
   uint32_t sources_ = 0;
   LoopWatch loop_;
+  bool beside_ = false;  // the table's own threads work, within a query whose state has come back
   // Since the state was kept that a loop is compared with.
   static constexpr uint64_t kNothing = ~uint64_t{0};
   uint64_t loaded_ = kNothing;  // from which offset of the pool

@@ -147,3 +147,11 @@ def test_clients_say_that_sizes_are_refused(real_engine: None) -> None:
     assert "concurrency" not in str(refused.value)
     assert "these sizes do not fit" in str(refused.value)
     assert "powercut_target_sizes" in str(refused.value)
+
+
+def test_a_query_waits_for_the_tables_own_thread(real_engine: None, tmp_path: Path) -> None:
+    """The update of a probe, and that of a client, are made by that thread."""
+    threads = [[("insert", 2)], [("update", 1)]]
+    right = judged("update_waits_for_background-twin", tmp_path, threads, warmup=[("insert", 1)], value_size=8)
+    assert right.consistent
+    assert right.complete
