@@ -966,7 +966,7 @@ void TargetMachine::keep(uint64_t address, uint64_t size) {
 void TargetMachine::on_free(uint64_t address, uint64_t size) {
   const QuietHeap quiet;
   if (size == 0) return;
-  if (is_visible(address, size, true) && can_pause()) pause(Next::kStore, address, kToldByChain);
+  if (is_visible(address, size, true) && can_pause()) pause_before(Next::kStore, address, kToldByChain);
   use(address, size, true);
   const uint64_t before = freed_.empty() ? 0 : freed_.back().digest;
   freed_.push_back({{address, address + size}, before + XXH3_64bits(&address, sizeof address)});
@@ -979,6 +979,14 @@ void TargetMachine::check_freed(uint64_t address, uint64_t size) {
       fail(Trouble::kUseAfterFree, "it uses a block that was freed");
     }
   }
+}
+
+// What comes behind the event is another place, also where it is told by the values read. Else a store that changes
+// nothing would lead to the state that it began in, and what follows would not be run.
+void TargetMachine::pause_before(Next next, uint64_t address, uint64_t place) {
+  pause(next, address, place);
+  Fiber& fiber = fibers_[current_];
+  if (place == kToldByChain) fiber.chain = XXH3_64bits_withSeed(&address, sizeof address, fiber.chain + 1);
 }
 
 // Before an event that comes once the thread's buffer is empty.
@@ -1041,7 +1049,7 @@ void TargetMachine::on_store(uint64_t address, uint64_t size, uint32_t flags, co
   const bool visible = is_visible(address, size, true);
   const bool buffered = !in_step && !is_local(address) && goes_to_buffer(visible);
   if (visible && whole && !in_step && !buffered && can_pause()) {
-    pause(Next::kStore, address, place_in_code(stack));
+    pause_before(Next::kStore, address, place_in_code(stack));
   }
   use(address, size, true);
   check_freed(address, size);
@@ -1098,7 +1106,7 @@ void TargetMachine::on_flush(uint64_t address, uint32_t kind, const void* pc, co
     buffer().push(address, visible);
     return into_buffer([&] { work_.recorder->flush(address, kind, pc, frame); });
   }
-  if (visible && can_pause()) pause(now ? Next::kClflush : Next::kFlush, address, place_in_code(stack));
+  if (visible && can_pause()) pause_before(now ? Next::kClflush : Next::kFlush, address, place_in_code(stack));
   use(line, now);
   work_.recorder->flush(address, kind, pc, frame);
 }

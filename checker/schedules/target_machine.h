@@ -228,6 +228,8 @@ class TargetMachine final : public ScheduleMachine {
   void run_background(uint32_t thread, uint32_t number);
   void run_operation(Fiber* fiber, const ThreadOperation& operation);
   void pause(Next next, uint64_t address, uint64_t place = kBetweenCalls, bool buffer_empty = false);
+  // The same before an event that reads nothing: a store or a flush.
+  void pause_before(Next next, uint64_t address, uint64_t place);
   void go_on(uint32_t thread);
   void begin_step(uint32_t thread);
   void end_step();
