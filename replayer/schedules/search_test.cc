@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <random>
@@ -290,6 +291,86 @@ TEST(ScheduleSearch, LooksWhereALoopBeyondTheBoundStoresForEver) {
 TEST(ScheduleSearch, RehearsalsOfALoopThatStoresForEverEnd) {
   StoresForEver machine;
   rehearse(&machine, 1, [] { return uint64_t{0}; }, [](const SearchCounts&) { return std::nullopt; });
+}
+
+// Threads that change one small number, each step by a function of its own: schedules reach one state by more
+// preemptions or by fewer. Every state is a cut.
+class ChangesANumber final : public ScheduleMachine {
+ public:
+  static constexpr uint64_t kNumbers = 4;
+  using Step = std::array<uint8_t, kNumbers>;  // what the number becomes
+  using Program = std::vector<std::vector<Step>>;
+  struct State {
+    std::array<uint8_t, 3> at{};
+    uint8_t number = 0;
+    auto operator<=>(const State&) const = default;
+  };
+
+  explicit ChangesANumber(const Program* program) : program_(*program) {}
+  uint32_t threads() const override { return static_cast<uint32_t>(program_.size()); }
+  ThreadState state_of(uint32_t thread) const override {
+    return now.at[thread] == program_[thread].size() ? ThreadState::kEnded : ThreadState::kReady;
+  }
+  bool at_cut(uint32_t) const override { return true; }
+  bool at_store(uint32_t) const override { return false; }
+  void step(uint32_t thread) override { now.number = program_[thread][now.at[thread]++][now.number]; }
+  bool troubled() const override { return false; }
+  void deadlocked() override {}
+  void livelocked() override {}
+  bool needs_restart() override { return false; }
+  void keep(std::unique_ptr<Mark>* mark) override { *mark = std::make_unique<Kept>(now); }
+  void restore(const Mark& mark) override { now = static_cast<const Kept&>(mark).state; }
+  Digest state() const override {
+    return {uint64_t{now.at[0]} << 16 | uint64_t{now.at[1]} << 8 | now.at[2], uint64_t{now.number} + 1};
+  }
+  Digest frontier() const override { return state(); }
+
+  State now;
+
+ private:
+  struct Kept final : Mark {
+    explicit Kept(const State& now) : state(now) {}
+    State state;
+  };
+  const Program& program_;
+};
+
+// Of every schedule with so many preemptions at most, all states.
+void each_state(ChangesANumber* machine, uint32_t last, uint32_t left, std::set<ChangesANumber::State>* out) {
+  out->insert(machine->now);
+  const bool runs = last < machine->threads() && machine->state_of(last) == ThreadState::kReady;
+  for (uint32_t thread = 0; thread < machine->threads(); ++thread) {
+    const bool preempts = runs && thread != last;
+    if (machine->state_of(thread) == ThreadState::kEnded || (preempts && left == 0)) continue;
+    const ChangesANumber::State before = machine->now;
+    machine->step(thread);
+    each_state(machine, thread, left - preempts, out);
+    machine->now = before;
+  }
+}
+
+TEST(ScheduleSearch, AStateIsEnteredAgainWithMorePreemptionsLeft) {
+  std::mt19937_64 random(4);
+  for (uint64_t number = 0; number < programs(400); ++number) {
+    ChangesANumber::Program program(2 + number % 2);
+    for (auto& thread : program) {
+      thread.resize(1 + random() % 4);
+      for (ChangesANumber::Step& step : thread) {
+        for (uint8_t& becomes : step) becomes = static_cast<uint8_t>(random() % ChangesANumber::kNumbers);
+      }
+    }
+    const uint32_t bound = static_cast<uint32_t>(random() % 4);
+    ChangesANumber machine(&program);
+    std::set<ChangesANumber::State> expected, found;
+    each_state(&machine, ~0u, bound, &expected);
+    SearchLimits limits;
+    limits.preemptions = bound;
+    const auto search = make_search(
+        "bounded", &machine, limits, [&] { found.insert(machine.now); },
+        [](const SearchCounts&) { return std::nullopt; });
+    search->run();
+    ASSERT_EQ(found, expected) << "program " << number << " with " << bound;
+  }
 }
 
 }  // namespace

@@ -613,6 +613,24 @@ MUTANTS = (
         old="  if (!history.legal_tables()) return std::nullopt;\n  const std::vector<Answer> lookups",
         new="  if (history.legal_tables()) return std::nullopt;\n  const std::vector<Answer> lookups",
     ),
+    Mutant(
+        name="a-state-known-with-fewer-preemptions-left-counts-as-known",
+        file="replayer/schedules/bounded.cc",
+        old="if (!is_new && (!bounded || at->second >= left)) {",
+        new="if (!is_new) {",
+    ),
+    Mutant(
+        name="states-of-threads-forget-what-they-have-to-answer",
+        file="checker/oracle/linearizations.cc",
+        old="for (const std::optional<Answer>& owed : configuration.owed) {",
+        new="for (const std::optional<Answer>& owed : std::vector<std::optional<Answer>>()) {",
+    ),
+    Mutant(
+        name="a-load-does-not-race-with-a-store",
+        file="checker/schedules/target_machine.cc",
+        old="races |= other.place == place && (changes || other.changes);",
+        new="races |= other.place == place && changes && other.changes;",
+    ),
 )
 ROOMS = ("base", "record", "view", "replayer", "checker", "commands")  # those whose tests run in seconds
 PROGRAMS = ("bin/powercut-engine", *(f"bin/powercut_{room}_test" for room in ROOMS))
@@ -714,7 +732,11 @@ def _failure(suite: str, out: Path) -> str | None:
     pytest_files = {
         "edits": ["tests/engine/test_edit.py"],
         "corpus": ["tests/corpus/test_known_bugs.py"],
-        "schedules": ["tests/engine/test_schedules.py", "tests/engine/test_client_choices.py"],
+        "schedules": [
+            "tests/engine/test_racing_words.py",
+            "tests/engine/test_schedules.py",
+            "tests/engine/test_client_choices.py",
+        ],
         "litmus": [
             "replayer/tests/test_litmus.py",
             "replayer/tests/test_engine_agrees.py",
