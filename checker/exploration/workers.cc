@@ -243,6 +243,8 @@ class Leader {
       if (out_of_patience()) {
         worker->end();
         lose(works_[worker->chunk().number]);
+      } else if (out_.functional && seconds_since(functional_at_) > kPatienceAfterInterrupt) {
+        worker->end();  // its chunk does not count any more
       } else {
         worker->watch(options_.watchdog_seconds, options_.crash_point_seconds);
       }
@@ -410,6 +412,7 @@ class Leader {
     if (first == findings->end()) return;
     findings->erase(first + 1, findings->end());
     out_.functional = true;
+    functional_at_ = Clock::now();
     stop_all();
   }
 
@@ -488,7 +491,7 @@ class Leader {
   Explored out_;
 
   const Clock::time_point start_ = Clock::now();
-  Clock::time_point looked_ = start_, reported_ = start_, interrupted_at_ = start_;
+  Clock::time_point looked_ = start_, reported_ = start_, interrupted_at_ = start_, functional_at_ = start_;
 };
 
 }  // namespace

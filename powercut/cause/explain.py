@@ -46,6 +46,8 @@ MOST_SHARED = 64
 #: Of one finding after a run; a search for a smaller case that ends here says so, and 'powercut explain' goes on.
 _SECONDS = 60.0
 LIMITS = minimise.Limits(considered=120, seconds=_SECONDS)
+#: Of one that needs no power cut: its operation and its answer say most of it, and a debugger finds the rest.
+FUNCTIONAL_LIMITS = minimise.Limits(considered=30, seconds=10.0)
 #: Of a budget: with less there is no point in beginning, in seconds.
 LEAST = 0.5
 NO_TIME = "The budget was used up before it could be looked for; 'powercut explain' takes the time that it needs."
@@ -224,7 +226,8 @@ class Explainer:
             return Explanation(cause=unexplained(NO_TIME))
         self.context.listener.started(order, f"explaining {finding.fingerprint}")
         try:
-            limits = replace(LIMITS, seconds=seconds)
+            usual = LIMITS if finding.needs_power_cut else FUNCTIONAL_LIMITS
+            limits = replace(usual, seconds=min(seconds, usual.seconds or seconds))
             return explained(_on_disk(Path(finding.file)), context=self.context, limits=limits)
         except engine.Interrupted:
             return Explanation()

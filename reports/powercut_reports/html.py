@@ -227,8 +227,13 @@ class _Report:
         payload: dict[str, Any] = {**pack(made.pieces)}
         if made.packed:
             payload |= {"places": made.places, "parents": made.parents, "details": made.details}
+        payload["names"] = {
+            self.context["permanent"][item.id]: item.id
+            for view in views
+            for item in view.findings
+            if item.id in self.context["permanent"]
+        }
         if groups:
-            payload["names"] = {name: identifier for identifier, name in self.context["permanent"].items()}
             payload["filter"] = deflated(_json(self.filter_data()))
         theme, style, script = _static("theme.js"), _joined(*_STYLES), _joined(*_SCRIPTS)
         return self.environment.get_template(template).render(

@@ -46,6 +46,9 @@
       button.type = "button";
       button.className = "sort";
       button.append(...header.childNodes);
+      for (const word of all(".term", button)) {
+        word.removeAttribute("tabindex"); // the button is what the keyboard reaches; terms.js explains it then
+      }
       header.append(button);
       button.addEventListener("click", () => sortBy(table, header));
     }

@@ -12,7 +12,7 @@
   document.body.append(tip);
 
   function show(event) {
-    const word = event.target.closest?.(".term");
+    const word = event.target.closest?.(".term") ?? event.target.querySelector?.(":scope.sort > .term");
     if (!word) {
       return;
     }
