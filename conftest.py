@@ -1,5 +1,6 @@
 """Set-up shared by every Python test."""
 
+import gc
 import os
 from collections.abc import Generator, Iterator
 
@@ -15,6 +16,23 @@ pytest_plugins = ["pytester"]
 # What no set-up can install: tools that no distribution carries, and instructions of another processor. A skip for want
 # of one of these is right even where POWERCUT_REQUIRE_TOOLS is set; the reason of the skip starts with these words.
 NOT_INSTALLABLE = ("Pin", "this processor lacks ")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--collect-garbage",
+        action="store_true",
+        help="collect garbage after each test, so that whatever a test left open fails this test and no later one; "
+        "'python -X dev -m pytest' also tells where it was opened",
+    )
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_open(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Autouse fixtures end last: by now the test has let go of all that it opened."""
+    yield
+    if request.config.getoption("--collect-garbage"):
+        gc.collect()
 
 
 @pytest.fixture(scope="session", autouse=True)

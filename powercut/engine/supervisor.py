@@ -263,7 +263,12 @@ class Job:
 
 
 def _prepare() -> None:
-    """What the command inherits: a subreaper, no core files, and the same addresses in every run."""
+    """What the command inherits: a subreaper, no core files, the same addresses in every run, and no signal that is
+    ignored. A shell ignores SIGINT and SIGQUIT for `powercut … &`, `nohup` ignores SIGHUP: the command would as well.
+    """
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        # A handler, which an exec resets: this process goes on, the command has the default.
+        signal.signal(number, lambda *_: None)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     libc.personality(libc.personality(0xFFFFFFFF) | _ADDR_NO_RANDOMIZE)

@@ -1,7 +1,7 @@
 """Turns (module, offset) into source positions with one `llvm-symbolizer` process.
 
-The process answers one request after the other over pipes and stays for as long as the command runs;
-answers are cached, since the same few sites carry most findings. Offsets of stacks are *return*
+The process answers one request after the other over pipes. It starts with the first request and ends with the `with`
+block of its `Symbolizer`; outside of that block nobody would end it, so a request there is refused. Answers are cached, since the same few sites carry most findings. Offsets of stacks are *return*
 addresses, which may already belong to the next line: the byte before is looked up. The innermost
 offset of a fault is the faulting instruction itself and is looked up as it is.
 """
@@ -166,25 +166,29 @@ def _is_small(frame: Frame) -> bool:
 
 
 class Symbolizer:
-    """One symboliser process, shared by the threads of a command. Missing tool: frames without positions."""
+    """One symboliser process, shared by the threads of a command: a context manager. Missing tool: frames without
+    positions."""
 
     def __init__(self, program: str | None = None, *, root: Path | None = None) -> None:
         self._program = program or next((found for name in _PROGRAMS if (found := shutil.which(name))), None)
         self._root = root
         self._process: subprocess.Popen[str] | None = None
+        self._entered = False
         self._lock = threading.Lock()
         self._cache: dict[tuple[str, int], tuple[Frame, ...]] = {}
 
     def __enter__(self) -> "Symbolizer":
+        self._entered = True
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Ends the process; the cache stays."""
         with self._lock:
-            process, self._process = self._process, None
+            self._entered = False
+            self._end()
+
+    def _end(self) -> None:
+        """Ends the process and closes its pipes; the cache stays."""
+        process, self._process = self._process, None
         if process is None:
             return
         if process.stdin is not None:
@@ -287,7 +291,9 @@ class Symbolizer:
 
     def _running(self) -> subprocess.Popen[str]:
         if self._process is None or self._process.poll() is not None:
+            assert self._entered, "a symboliser is asked outside of its `with` block, where nobody ends its process"
             assert self._program is not None
+            self._end()  # of a process that has died, the pipes
             self._process = subprocess.Popen(
                 [self._program, "--output-style=JSON", "--inlines", "--demangle"],
                 stdin=subprocess.PIPE,

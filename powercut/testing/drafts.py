@@ -11,6 +11,7 @@ Hypothesis draws another.
 import atexit
 import sys
 import tempfile
+from contextlib import ExitStack, closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -72,13 +73,14 @@ def _explored(request: Request, context: Context) -> RunRecord:
     try:
         runner.record(request.plan, trace, context=context)
         arguments = ["explore", "--trace", str(trace), *request.options.arguments()]
-        for event, raw in engine.stream(context.engine_path, arguments):
-            if isinstance(event, events.Finding):
-                named = {name: raw[name] for name in ("invariant", "underlying", "message")}
-                return changed(run, verdict="inconsistent", findings=[FindingRecord.model_validate(named)])
-            if isinstance(event, events.Result):
-                run.verdict = event.verdict
-                run.coverage = Coverage.model_validate(event.coverage.model_dump())
+        with closing(engine.stream(context.engine_path, arguments)) as stream:
+            for event, raw in stream:
+                if isinstance(event, events.Finding):
+                    named = {name: raw[name] for name in ("invariant", "underlying", "message")}
+                    return changed(run, verdict="inconsistent", findings=[FindingRecord.model_validate(named)])
+                if isinstance(event, events.Result):
+                    run.verdict = event.verdict
+                    run.coverage = Coverage.model_validate(event.coverage.model_dump())
     except HarnessError as error:
         run.error = RunError.model_validate(error.described())
     return run
@@ -92,9 +94,8 @@ def is_refusal(error: UsageError) -> bool:
 @cache
 def _bench() -> Context:
     """The scratch folder and the symboliser of this process, until it ends."""
-    folder = tempfile.TemporaryDirectory(prefix="powercut-examples-")
-    symbolizer = Symbolizer()
-    atexit.register(folder.cleanup)
-    atexit.register(symbolizer.close)
-    out = Path(folder.name)
+    opened = ExitStack()
+    atexit.register(opened.close)
+    out = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="powercut-examples-")))
+    symbolizer = opened.enter_context(Symbolizer())
     return Context(engine_path=paths.engine(), out=out, store=FindingStore(out), symbolizer=symbolizer)

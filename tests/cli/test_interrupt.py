@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from powercut.base.exit_codes import ExitCode
+from tests.interruptible import ignored, interruptible
 
 CLI = [sys.executable, "-m", "powercut"]
 
@@ -26,6 +27,7 @@ def start(house: Any, *arguments: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
+        preexec_fn=interruptible,
     )
 
 
@@ -65,6 +67,17 @@ def test_interrupt_keeps_and_prints_what_was_found(house: Any, number: signal.Si
     assert (house.out / "report.html").is_file()
 
 
+def test_children_of_tests_are_interrupted_where_this_process_ignores_it(house: Any) -> None:
+    """`nohup make test &` failed three tests, whose commands ignored the Ctrl-C that they were sent."""
+    house.scenario("slow")
+    with ignored(signal.SIGINT):
+        process = start(house, "run", "level:published", "--out", "out")
+    wait_for_finding(house)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == ExitCode.FINDINGS
+
+
 def on_a_terminal(house: Any, *arguments: str) -> tuple[subprocess.Popen[bytes], int]:
     """The command with a terminal for all it prints, and the other end of that."""
     ours, theirs = os.openpty()
@@ -76,6 +89,7 @@ def on_a_terminal(house: Any, *arguments: str) -> tuple[subprocess.Popen[bytes],
         stderr=theirs,
         env=environment(),
         start_new_session=True,
+        preexec_fn=interruptible,
     )
     os.close(theirs)
     return process, ours
@@ -111,7 +125,9 @@ def test_nohup_is_respected(house: Any) -> None:
     house.scenario("slow")
     command = [*CLI, "run", "level:published", "--out", "out"]
     quiet: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
-    process = subprocess.Popen(["nohup", *command], cwd=house.root, env=environment(), **quiet)
+    process = subprocess.Popen(
+        ["nohup", *command], cwd=house.root, env=environment(), preexec_fn=interruptible, **quiet
+    )
     wait_for_finding(house)
     process.send_signal(signal.SIGHUP)
     time.sleep(1)

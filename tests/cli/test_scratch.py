@@ -14,6 +14,7 @@ import pytest
 
 from powercut.base import scratch
 from powercut.base.errors import HarnessError
+from tests.interruptible import interruptible
 
 HOLDER = """
 import time
@@ -40,6 +41,7 @@ def test_a_killed_process_leaves_none(number: signal.Signals) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        preexec_fn=interruptible,
     ) as holder:
         assert holder.stdout is not None
         folder = Path(holder.stdout.readline().decode().strip())

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from powercut.base import paths
+from tests.interruptible import interruptible
 
 Start = Callable[[Path], subprocess.Popen[str]]
 
@@ -84,6 +85,7 @@ def command(target: Path) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        preexec_fn=interruptible,
     )
 
 

@@ -1,6 +1,7 @@
 """Running foreign commands: how they ended, what they said, and nothing of them left."""
 
 import os
+import signal
 import threading
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from powercut.engine.engine import Interrupt, Interrupted
 from powercut.engine.supervise import Ended, StartError, supervised
 from powercut.engine.supervisor import Capture
+from tests.interruptible import ignored
 from tests.program.program_mode import processes
 
 
@@ -25,6 +27,13 @@ def test_status_signal_and_output(tmp_path: Path) -> None:
     assert (ended.status, ended.how(), ended.stopped) == (3, "exit status 3", None)
     assert (ended.stdout.lines(), ended.stderr.lines()) == (["out"], ["err"])
     assert run(tmp_path, "sh", "-c", "kill -SEGV $$").how() == "signal SIGSEGV"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT, signal.SIGHUP])
+def test_a_command_does_not_ignore_what_powercut_ignores(tmp_path: Path, number: signal.Signals) -> None:
+    """A program was recorded with SIGINT ignored, where powercut was started in the background of a script."""
+    with ignored(number):
+        assert run(tmp_path, "sh", "-c", f"kill -{number} $$; echo survived").status == -number
 
 
 def test_it_runs_in_its_folder_without_input(tmp_path: Path) -> None:

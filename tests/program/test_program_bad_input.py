@@ -11,6 +11,7 @@ import pytest
 
 from powercut.base.errors import UsageError
 from powercut.program import pools as program_pools
+from tests.interruptible import interruptible
 from tests.program import program_mode
 from tests.program.program_mode import CLI, Kv, environment, processes
 
@@ -294,6 +295,7 @@ def test_nothing_is_left_behind(kv: Kv, phase: str, number: signal.Signals) -> N
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=interruptible,
     )
     # powercut's own command line has all of it.
     started = f": {kv.folder}" if asleep else f"./kv run {kv.pool}"

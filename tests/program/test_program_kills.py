@@ -23,6 +23,7 @@ from typing import Any
 
 import pytest
 
+from tests.interruptible import interruptible
 from tests.program.program_mode import CLI, build, environment
 
 KILLS, LONG_KILLS, EXPLAINED = 5, 100, 4
@@ -73,6 +74,7 @@ class House:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            preexec_fn=interruptible,
         )
 
     def undisturbed(self, way: str) -> tuple[float, dict[str, Any]]:
