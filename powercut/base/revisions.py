@@ -1,5 +1,6 @@
-"""What `--since REV` asks of git: which commit a revision is, and which commit the working folder is at."""
+"""What a gate asks of git: which commit a revision is, which one the working folder is at, and what files were then."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -39,6 +40,24 @@ def top() -> Path | None:
     """The repository's folder; None outside one."""
     found = _git("rev-parse", "--show-toplevel")
     return Path(found) if found else None
+
+
+def last_change(path: Path) -> str | None:
+    """The commit that changed a file last; None for a file that is in no commit."""
+    return _git("log", "-1", "--format=%H", "--", str(path)) or None
+
+
+def text_at(commit: str, path: Path) -> str | None:
+    """The text that a file had at a commit; None where it was not there."""
+    return _git("show", f"{commit}:./{os.path.relpath(path)}")
+
+
+def renamed_files(commit: str) -> dict[Path, Path]:
+    """The files of this folder that had another name at a commit, as absolute paths, and that other name."""
+    listed = _git("diff", "--relative", "--find-renames", "--diff-filter=R", "--name-status", "-z", commit)
+    fields = (listed or "").split("\0")
+    here = Path.cwd()
+    return {here / new: here / old for _, old, new in zip(*(fields[part::3] for part in range(3)), strict=False)}
 
 
 def _git(*arguments: str) -> str | None:

@@ -143,8 +143,12 @@ def write_gate_reports(
     *,
     fail_on: frozenset[str],
     errors: Sequence[PowercutError] = (),
+    gate: Gate | None = None,
 ) -> list[Path]:
-    """Writes the files that a CI gate reads, and returns the paths; `errors` are of requests that came to no run."""
+    """Writes the files that a CI gate reads, and returns the paths; `errors` are of requests that came to no run.
+
+    `gate`: how the marked runs stand to it is said for people.
+    """
     said = [error.paragraph() for error in errors]
     placed = places.in_repository(runs) if "sarif" in formats else []
     written: list[Path] = []
@@ -157,6 +161,7 @@ def write_gate_reports(
                     placed if name == "sarif" else runs,
                     fail_on=fail_on,
                     errors=said,
+                    **({"standing": gate.lines(runs)} if gate and name == "markdown" else {}),
                 ),
             )
             written.append(path)

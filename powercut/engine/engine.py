@@ -14,13 +14,13 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from powercut.base import paths
 from powercut.base.errors import EngineDied, HarnessError, NotApplicable, UsageError
-from powercut.engine import events
+from powercut.engine import engine_words, events
 
 _LIBC = ctypes.CDLL(None)
 #: <sys/personality.h>: asks what it is; ADDR_NO_RANDOMIZE.
@@ -69,11 +69,14 @@ class Interrupt:
             self._running.discard(process)
 
     def request(self) -> None:
-        """Asks every engine to stop, and kills those that have not after `GRACE_SECONDS`."""
+        """Asks every engine to stop, and ends those that have not after `GRACE_SECONDS`; at once the second time."""
         with self._lock:
-            self._requested = True
+            again, self._requested = self._requested, True
             for process in self._running:
                 process.terminate()
+        if again:
+            self._kill()
+            return
         timer = threading.Timer(GRACE_SECONDS, self._kill)
         timer.daemon = True
         timer.start()
@@ -113,7 +116,7 @@ def stream(
     under: tuple[Sequence[str], Mapping[str, str]] | None = None,
     cwd: Path | None = None,
     held: Sequence[int] = (),
-) -> Iterator[StreamItem]:
+) -> Generator[StreamItem, None, None]:
     """Runs `engine arguments…` and yields `(event, raw object)` as lines arrive. `under` is what starts it, with
     the environment: a command that takes another one (`powercut.program.valgrind`). `held` stays open as long as it.
 
@@ -263,14 +266,18 @@ def _fixed_addresses() -> Iterator[None]:
 
 
 def _reported(event: events.EngineErrorEvent, diagnostics: IO[str]) -> UsageError | HarnessError:
-    if event.kind == "usage" and event.needs:
-        return NotApplicable(event.what, where=event.where, next_step=event.next, needs=event.needs)
-    if event.kind == "usage":
-        return UsageError(event.what, where=event.where, next_step=event.next)
-    # A target that ends the process says why on its standard error: an assertion, for instance.
-    return HarnessError(
-        f"{event.what}{_said(diagnostics)}", where=event.where, next_step=event.next or "Please report this."
+    what, where, next_step = (
+        engine_words.told(event.what),
+        engine_words.told(event.where),
+        engine_words.told(event.next),
     )
+    if event.kind == "usage":
+        what, where, next_step = engine_words.usage(event.what, event.where, event.next)
+        if event.needs:
+            return NotApplicable(what, where=where, next_step=next_step, needs=event.needs)
+        return UsageError(what, where=where, next_step=next_step)
+    # A target that ends the process says why on its standard error: an assertion, for instance.
+    return HarnessError(f"{what}{_said(diagnostics)}", where=where, next_step=next_step or "Please report this.")
 
 
 def _said(diagnostics: IO[str]) -> str:

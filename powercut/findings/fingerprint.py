@@ -12,7 +12,8 @@ does not depend on how an exploration came to it.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from powercut.symbols.function_names import function_name
 from powercut.symbols.place_identity import told
@@ -38,25 +39,47 @@ def _rank(fate: str) -> int:
     return _LOST_FIRST.index(fate) if fate in _LOST_FIRST else len(_LOST_FIRST)
 
 
-def store_identities(stores: Iterable[Store]) -> list[str]:
+#: A place's file without its folder, and its function.
+Name = tuple[str, str]
+#: Other names for places, by the names that they have.
+Names = Mapping[Name, Name]
+_NO_OTHERS: Names = {}
+
+
+def name_of(identity: Mapping[str, Any]) -> Name:
+    """The name of a place, by its identity."""
+    return str(identity.get("file") or ""), str(identity.get("function") or "")
+
+
+def store_identities(stores: Iterable[Store], names: Names = _NO_OTHERS) -> list[str]:
     """`fate file function text #ordinal` of every decisive store of a finding record, sorted, each once."""
-    return sorted({f"{store.fate} {told(store.identity)}" for store in stores if store.decisive})
+    return sorted({f"{store.fate} {_told(store.identity, names)}" for store in stores if store.decisive})
 
 
-def fingerprint(record: FindingRecord) -> str:
-    """The fingerprint of a finding record whose stores carry `identity`: 12 hex digits."""
+def fingerprint(record: FindingRecord, names: Names = _NO_OTHERS) -> str:
+    """The fingerprint of a finding record whose stores carry `identity`: 12 hex digits.
+
+    With `names`: the one that it would have if its places had these names.
+    """
     parts = [
         record.invariant,
         record.underlying,
         record.target,
         record.operation.kind,
         record.query.kind,
-        *store_identities(record.stores),
-        *_fault(record.fault),
+        *store_identities(record.stores, names),
+        *_fault(record.fault, names),
     ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:DIGITS]
 
 
-def _fault(fault: Fault | None) -> list[str]:
+def _fault(fault: Fault | None, names: Names) -> list[str]:
     """A crash of recovery is named by its signal and the place, not by its address."""
-    return [fault.signal, told(fault.identity) if fault.identity else ""] if fault else []
+    return [fault.signal, _told(fault.identity, names) if fault.identity else ""] if fault else []
+
+
+def _told(identity: dict[str, Any] | None, names: Names) -> str:
+    if identity is None or not names:
+        return told(identity)
+    file, function = names.get(name_of(identity), name_of(identity))
+    return told({**identity, "file": file, "function": function})

@@ -2,7 +2,8 @@
 
 A finding is *known* when the baseline holds its fingerprint for the same target, variant and model, in whatever
 scenario: a bug that a second scenario shows as well is no new bug, but one that reaches a hardened variant is.
-(A finding that no site of the source names is known in its own scenario only.) Every other finding is *new*.
+(A finding that no site of the source names is known in its own scenario only.) It is also known when only names of its
+functions and files are other ones than the entry's (`renames`). Every other finding is *new*.
 
 An entry is *fixed* when a run of its target, variant, scenario and model was made and could have shown it again,
 and no run of its target, variant and model did. A run could have shown it when it was complete, with the entry's
@@ -14,15 +15,19 @@ The file is JSON, sorted, a finding a line, so that differences and merges of tw
     {"powercut_baseline": 2, "findings": [
     {"fingerprint": "7f3a…", "target": "level", "variant": "published", "scenario": "update", "model": "adr", …},
     {…}
-    ]}
+    ], "functions": {
+    "level/update.cc": ["Update", …]
+    }}
+
+`functions` are those of the files that the findings name: a function that was there before is no renamed one.
 
 In version 1 the fingerprints held line numbers, so none of them is found again. Such a file is only read to be written
 anew, from runs that answer for all of its entries: nothing that was known is forgotten in silence.
 """
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +36,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from powercut.base.errors import UsageError
 from powercut.base.output_files import write_text
 from powercut.base.user_files import parse_json, read_text
-from powercut.findings.fingerprint import store_sites
+from powercut.findings.fingerprint import Name, store_sites
+from powercut.gate import renames
 from powercut.runs.runner import is_complete
 from powercut.symbols.place_identity import CODE, LINE, SOURCE
 from powercut_reports.records.finding import Fault, FindingRecord
@@ -45,6 +51,7 @@ _HOW_TO_WRITE = "'powercut baseline update FILE' writes one from the runs of an 
 
 #: Target, variant, scenario and model.
 RunKey = tuple[str, str, str, str]
+Bug = tuple[str, str, str, str, str]
 
 
 class Entry(BaseModel):
@@ -65,6 +72,8 @@ class Entry(BaseModel):
     seed: int = 0
     #: What names its places in an edited source: "source", "line" or "code" (place_identity.py).
     named_by: str = SOURCE
+    #: `file function` of each place that the fingerprint names.
+    names: tuple[str, ...] = ()
 
     @property
     def run(self) -> RunKey:
@@ -72,14 +81,27 @@ class Entry(BaseModel):
         return self.target, self.variant, self.scenario, self.model
 
     @property
-    def bug(self) -> tuple[str, str, str, str, str]:
+    def bug(self) -> Bug:
         """What makes another finding this one. Without sites a fingerprint says too little to leave its scenario."""
         return self.fingerprint, self.target, self.variant, self.model, "" if self.places else self.scenario
+
+    def could_be(self, other: "Entry") -> bool:
+        """Whether all but the names of places and functions may be that of another entry."""
+        return self.invariant == other.invariant and self.bug[1:] == other.bug[1:] and self.named_by == SOURCE
 
     @property
     def places(self) -> list[str]:
         """Its sites as `file:line`, each once; of a store of unknown place, nothing."""
         return [place for place in dict.fromkeys(site.rpartition(" ")[2] for site in self.sites) if place != "?"]
+
+    @property
+    def old_names(self) -> dict[Name, str]:
+        """The names of its places, and the file of each with its folder."""
+        named = [tuple(name.partition(" ")[::2]) for name in self.names]
+        if not named:  # of a powercut that wrote sites alone
+            rows = [site.partition(" ")[2].rpartition(" ")[::2] for site in self.sites if not site.startswith("fault ")]
+            named = [(place.rpartition(":")[0], function) for function, place in rows]
+        return {(file.rpartition("/")[2], function): file for file, function in named if file}
 
     def __str__(self) -> str:
         target = f"{self.target}:{self.variant}" if self.variant else self.target
@@ -111,6 +133,7 @@ def entries_of(run: RunRecord) -> list[Entry]:
             atoms=run.atoms,
             seed=run.seed or 0,
             named_by=_named_by(finding),
+            names=tuple(sorted({f"{spot.file} {spot.name[1]}" for spot in renames.spots(finding) or ()})),
         )
         for finding in run.findings
     ]
@@ -134,16 +157,32 @@ class Baseline:
     path: Path
     entries: tuple[Entry, ...] = ()
     version: int = BASELINE_VERSION
+    #: The last names of the functions that files of the entries had, by file.
+    functions: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
-    def mark(self, run: RunRecord) -> None:
-        """Writes `baseline`, new or known, into every finding of a run record."""
+    def mark(self, run: RunRecord, before: renames.Before | None = None) -> None:
+        """Writes `baseline`, new or known, into every finding of a run record, and `known_as` after a rename.
+
+        `before`: what functions there were; by default, what the baseline lists.
+        """
         known = {entry.bug for entry in self.entries}
+        before = before or renames.Before(listed=self.functions)
         for finding, entry in zip(run.findings, entries_of(run), strict=True):
-            finding.baseline = KNOWN if entry.bug in known else NEW
+            finding.known_as = "" if entry.bug in known else self._former(finding, entry, before)
+            if not finding.known_as:
+                finding.model_fields_set.discard("known_as")
+            finding.baseline = KNOWN if entry.bug in known or finding.known_as else NEW
+
+    def _former(self, finding: FindingRecord, entry: Entry, before: renames.Before) -> str:
+        """The fingerprint of the entry that the finding had before a rename; empty where there is none."""
+        for old in {other.fingerprint: other for other in self.entries if other.could_be(entry)}.values():
+            if renames.is_accepted(finding, old.fingerprint, old.old_names, before):
+                return old.fingerprint
+        return ""
 
     def fixed(self, runs: Sequence[RunRecord]) -> list[Entry]:
-        """The entries that `runs` show to be gone."""
-        shown = {entry.bug for run in runs for entry in entries_of(run)}
+        """The entries that marked `runs` show to be gone."""
+        shown = {bug for run in runs for bug in _shown(run)}
         return [entry for entry in self.entries if entry.bug not in shown and _answered(entry, runs)]
 
     def updated(self, runs: Sequence[RunRecord]) -> "Baseline":
@@ -151,7 +190,13 @@ class Baseline:
 
         Suppressed findings are left out: as known ones they would outlive their suppression.
         """
-        kept = [entry for entry in self.entries if not _answered(entry, runs)]
+        renamed = {
+            _under(entry, finding.known_as).bug
+            for run in runs
+            for finding, entry in zip(run.findings, entries_of(run), strict=True)
+            if finding.known_as
+        }
+        kept = [entry for entry in self.entries if entry.bug not in renamed and not _answered(entry, runs)]
         if kept and self.version == _WITH_LINES:
             raise UsageError(
                 f"no run of the folder answers for {kept[0]}"
@@ -168,11 +213,30 @@ class Baseline:
         ]
         # What was found now describes an entry better than what was kept of it.
         merged = {(entry.bug, entry.scenario): entry for entry in [*kept, *found]}
-        return Baseline(path=self.path, entries=tuple(sorted(merged.values(), key=_order)))
+        entries = tuple(sorted(merged.values(), key=_order))
+        listed = {
+            file: self.functions[file] for entry in kept for file in entry.old_names.values() if file in self.functions
+        }
+        read = {file for entry in found for file in entry.old_names.values()}
+        listed |= {file: frozenset(one.name for one in renames.functions_of(file)) for file in read}
+        return Baseline(path=self.path, entries=entries, functions=listed)
 
     def write(self) -> None:
         """Writes the file as a whole: a reader sees the old one or the new one."""
-        write_text(self.path, render(self.entries))
+        write_text(self.path, render(self.entries, self.functions))
+
+
+def _under(entry: Entry, name: str) -> Entry:
+    """The entry of a finding, with the fingerprint that it is known by."""
+    return entry.model_copy(update={"fingerprint": name})
+
+
+def _shown(run: RunRecord) -> Iterator[Bug]:
+    """The bugs that a run shows, under the names that they have and those that they are known by."""
+    for finding, entry in zip(run.findings, entries_of(run), strict=True):
+        yield entry.bug
+        if finding.known_as:
+            yield _under(entry, finding.known_as).bug
 
 
 def could_show(run: RunRecord, entry: Entry) -> bool:
@@ -191,11 +255,19 @@ def _order(entry: Entry) -> tuple[str, ...]:
     return (*entry.run, entry.invariant, entry.fingerprint)
 
 
-def render(entries: Iterable[Entry]) -> str:
+def render(entries: Iterable[Entry], functions: Mapping[str, frozenset[str]] = {}) -> str:
     """The text of a baseline file."""
     lines = [json.dumps(entry.model_dump(), ensure_ascii=False) for entry in sorted(entries, key=_order)]
     head = f'{{"powercut_baseline": {BASELINE_VERSION}, "findings": ['
-    return "\n".join([head, ",\n".join(lines), "]}", ""]) if lines else f"{head}]}}\n"
+    if not lines:
+        return f"{head}]}}\n"
+    files = [
+        f"{json.dumps(file, ensure_ascii=False)}: {json.dumps(sorted(names), ensure_ascii=False)}"
+        for file, names in sorted(functions.items())
+        if names
+    ]
+    end = ['], "functions": {', ",\n".join(files), "}}"] if files else ["]}"]
+    return "\n".join([head, ",\n".join(lines), *end, ""])
 
 
 def load(path: Path, *, to_update: bool = False) -> Baseline:
@@ -235,6 +307,19 @@ def load(path: Path, *, to_update: bool = False) -> Baseline:
         path=path,
         entries=tuple(_entry(raw, path, number) for number, raw in enumerate(content["findings"])),
         version=version,
+        functions=_functions(content.get("functions", {}), path),
+    )
+
+
+def _functions(raw: Any, path: Path) -> dict[str, frozenset[str]]:
+    if isinstance(raw, dict) and all(
+        isinstance(names, list) and all(isinstance(name, str) for name in names) for names in raw.values()
+    ):
+        return {file: frozenset(names) for file, names in raw.items()}
+    raise UsageError(
+        "malformed baseline: 'functions' has no list of names for each file",
+        where=str(path),
+        next_step="Correct it, or take an earlier version of the file.",
     )
 
 

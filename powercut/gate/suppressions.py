@@ -23,6 +23,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, mo
 from powercut.base.toml_lines import locate, mistake, tables
 from powercut.base.user_files import read_text
 from powercut.findings.fingerprint import DIGITS
+from powercut.gate import renames
 from powercut_reports.records.finding import FindingRecord, Suppression
 from powercut_reports.records.run import RunRecord
 
@@ -87,14 +88,14 @@ class Rule:
         return day > self.table.expires
 
     def matches(self, run: RunRecord, finding: FindingRecord) -> bool:
-        """True when everything that the rule names fits the finding of the run."""
+        """True when everything that the rule names fits the finding of the run, under either of its names."""
         table, target = self.table, run.target
         named = (
             (table.invariant, [finding.invariant]),
             (table.target, [target, f"{target}:{run.variant}"]),
             (table.site, _sites(finding)),
         )
-        return (table.fingerprint in (None, finding.fingerprint)) and all(
+        return (table.fingerprint in (None, finding.fingerprint, finding.known_as or None)) and all(
             pattern is None or any(fnmatchcase(value, pattern) for value in values) for pattern, values in named
         )
 
@@ -115,9 +116,17 @@ class Suppressions:
     rules: tuple[Rule, ...]
     day: date
 
-    def mark(self, run: RunRecord) -> None:
-        """Writes `suppressed`, {reason, expires, expired, rule}, into the findings of a run record that rules match."""
+    def mark(self, run: RunRecord, before: renames.Before | None = None) -> None:
+        """Writes `suppressed`, {reason, expires, expired, rule}, into the findings of a run record that rules match.
+
+        `known_as` is written for a finding that had a rule's fingerprint at the commit of `before`, ahead of a rename.
+        """
+        named = {rule.table.fingerprint for rule in self.rules} - {None}
         for finding in run.findings:
+            if before and named and finding.fingerprint not in named and not finding.known_as:
+                former = next((name for name in renames.former(finding, before) if name in named), "")
+                if former:
+                    finding.known_as = former
             finding.suppressed = None
             finding.model_fields_set.discard("suppressed")
             matching = [rule for rule in self.rules if rule.matches(run, finding)]

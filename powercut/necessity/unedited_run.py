@@ -1,10 +1,10 @@
 """The runs as they are: recorded, searched for sites, and explored completely, once for all drops."""
 
 import contextlib
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from powercut.engine import engine, events, trace_events
 from powercut.findings.collector import blank_run
@@ -111,7 +111,7 @@ def explore(
     run = blank_run({**request.options.described(), **request.header})
     started = engine.stream(context.engine_path, arguments, interrupt=context.interrupt)
     # Closing it kills the engine.
-    with contextlib.closing(cast(Generator[engine.StreamItem, None, None], started)) as stream:
+    with contextlib.closing(started) as stream:
         for event, raw in stream:
             if isinstance(event, events.Modules):
                 modules = event.modules

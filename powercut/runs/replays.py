@@ -151,6 +151,8 @@ class Replays:
         """One item of the run record's `replayed`."""
         failure = done.failure
         now = None if failure.fingerprint in found else identities.get(failure.identity)
+        if now is None and done.record and done.record.fingerprint in found and failure.fingerprint not in found:
+            now = done.record.fingerprint  # its function or its file was renamed
         again = failure.fingerprint in found or now is not None
         state = STILL_THERE if done.held or again else GONE if complete else UNDECIDED
         note = done.note

@@ -43,7 +43,7 @@ CACHE_VERSION = 1
 LIMIT_BYTES = 256 << 20
 MOST_REVISIONS = 500
 _MAGIC = "powercut-cache"
-_MARKS = ("baseline", "suppressed")
+_MARKS = ("baseline", "known_as", "suppressed")
 
 #: What changed, by the part of a key; the first that differs is named.
 _REASONS = {

@@ -28,13 +28,15 @@ def _read(path: Path) -> str | None:
         return None
 
 
+def find(file: str) -> Path | None:
+    """Where a source file lies, which a record names relative to the project or to here; None without the file."""
+    return next((path for path in (paths.home() / file, Path.cwd() / file) if _read(path) is not None), None)
+
+
 def text(file: str) -> str | None:
-    """The text of a source file, which a record names relative to the project or to here; None without the file."""
-    path = Path(file)
-    content = _read(path if path.is_absolute() else paths.home() / path)
-    if content is None and not path.is_absolute():
-        content = _read(Path.cwd() / path)
-    return content
+    """The text of such a file; None without the file."""
+    path = find(file)
+    return _read(path) if path else None
 
 
 @lru_cache(maxsize=256)

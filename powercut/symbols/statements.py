@@ -46,6 +46,8 @@ class Statements:
 
     found: tuple[Statement, ...]
     lines: tuple[int, ...]
+    #: The offset of each brace outside of comments, strings and directives, and which one it is.
+    braces: tuple[tuple[int, str], ...] = ()
 
     def at(self, line: int, column: int = 0) -> Statement | None:
         """The one at a position (both from 1; column 0: unknown), else the first that has a part on the line."""
@@ -95,10 +97,13 @@ def length_of_function(text: str, line: int) -> int | None:
 def statements(text: str) -> Statements:
     """The statements of a file's text."""
     lines = (0, *(match.end() for match in re.finditer("\n", text)))
-    return Statements(found=tuple(_split(text)), lines=lines)
+    braces: list[tuple[int, str]] = []
+    found = tuple(_split(text, braces))
+    return Statements(found=found, lines=lines, braces=tuple(braces))
 
 
-def _split(text: str) -> Iterator[Statement]:
+def _split(text: str, braces: list[tuple[int, str]]) -> Iterator[Statement]:
+    """The statements; each brace on the way is put into `braces`."""
     pieces: list[str] = []
     begin = end = depth = at = 0
     at_line_start = True
@@ -116,6 +121,8 @@ def _split(text: str) -> Iterator[Statement]:
             continue
         at_line_start = False
         if kind == "sign" and (token in "{}" or (token == ";" and depth <= 0)):
+            if token != ";":
+                braces.append((match.start(), token))
             if pieces:
                 yield _statement(begin, end, pieces)
             pieces, depth = [], 0

@@ -1,9 +1,11 @@
 """Turns (module, offset) into source positions with one `llvm-symbolizer` process.
 
 The process answers one request after the other over pipes. It starts with the first request and ends with the `with`
-block of its `Symbolizer`; outside of that block nobody would end it, so a request there is refused. Answers are cached, since the same few sites carry most findings. Offsets of stacks are *return*
-addresses, which may already belong to the next line: the byte before is looked up. The innermost
-offset of a fault is the faulting instruction itself and is looked up as it is.
+block of its `Symbolizer`; outside of that block nobody would end it, so a request there is refused.
+
+Answers are cached, since the same few sites carry most findings. Offsets of stacks are *return* addresses, which may
+already belong to the next line: the byte before is looked up. The innermost offset of a fault is the faulting
+instruction itself and is looked up as it is.
 """
 
 import contextlib

@@ -229,6 +229,17 @@ def remedy(finding: FindingRecord) -> str:
     return printable(words)
 
 
+def letters(finding: FindingRecord) -> list[str]:
+    """What A and B of the remedy are, a sentence each; empty where nobody looked for the cause."""
+    cause = finding.cause
+    sides = (("A", cause.second), ("B", cause.first)) if cause else ()
+    told = []
+    for letter, side in sides:
+        if side and (what := side.source.strip() or side.text):
+            told.append(printable(f"{letter} is {what}" + (f" at {side.site}" if side.site else "") + "."))
+    return told
+
+
 def counts(row: PerformanceBug, results: Results) -> bool:
     """True for performance bugs that --fail-on makes a finding."""
     return row.kind in results.fail_on

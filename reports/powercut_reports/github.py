@@ -2,8 +2,8 @@
 
     ::error file=targets/level/update.cc,line=81,title=powercut%3A lost-item::An acknowledged item is gone. …
 
-GitHub shows ten errors and ten warnings of a step and drops the others, so findings come first, and what several
-runs share comes once.
+GitHub shows ten errors and ten warnings of a step and drops the others. Findings therefore come first, a bug has one
+annotation however many ways it shows, and what several runs share comes once.
 https://docs.github.com/actions/reference/workflow-commands-for-github-actions
 """
 
@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 
 from powercut_reports import ci, story
 from powercut_reports import format as fmt
+from powercut_reports.bugs import bugs
 from powercut_reports.ci import Place, Results
 from powercut_reports.format import printable
-from powercut_reports.records.finding import FindingRecord
 from powercut_reports.records.run import PerformanceBug, RunRecord
 
 
@@ -42,17 +42,19 @@ def _lines(results: Results) -> Iterator[str]:
 
 
 def _findings(results: Results) -> Iterator[str]:
-    groups: dict[tuple[str, Place | None], list[tuple[FindingRecord, RunRecord]]] = {}
-    for run in results.runs:
-        for finding in run.findings:
-            groups.setdefault((finding.fingerprint, ci.finding_place(finding)), []).append((finding, run))
-    for (_, found), members in groups.items():
-        finding, run = members[0]
-        parts = [story.headline(finding), _seen_in(run, len(members)), story.story(finding), ci.remedy(finding)]
+    runs = {id(finding): run for run in results.runs for finding in run.findings}
+    for bug in bugs(finding for run in results.runs for finding in run.findings):
+        finding = bug.told
+        seen = len({id(runs[id(member)]) for member in bug.findings})
+        parts = [story.headline(finding), _seen_in(runs[id(finding)], seen), story.story(finding)]
+        parts += [ci.remedy(finding), *ci.letters(finding)]
+        if bug.symptoms > 1:
+            also = ", ".join(dict.fromkeys(other.invariant for other in bug.others))
+            parts.append(f"The same bug shows in {fmt.plural(bug.symptoms - 1, 'more finding')}: {also}.")
         if finding.reproduce:
             parts.append(f"Reproduce: {finding.reproduce}")
         message = "\n".join(printable(part) for part in parts if part)
-        yield _command("error", f"powercut: {finding.invariant}", message, found)
+        yield _command("error", f"powercut: {finding.invariant}", message, ci.finding_place(finding))
 
 
 def _seen_in(run: RunRecord, times: int) -> str:

@@ -101,6 +101,7 @@ def _finding(finding: FindingRecord) -> dict[str, Any]:
         "file": finding.file or None,
         **({"cause": _cause(finding.cause)} if finding.cause else {"explain": story.explain_command(finding)}),
         **({"baseline": finding.baseline} if finding.baseline else {}),
+        **({"known_as": finding.known_as} if finding.known_as else {}),
         **({"suppressed": finding.suppressed.as_json()} if finding.suppressed else {}),
     }
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from powercut_reports import ci, story
 from powercut_reports import format as fmt
 from powercut_reports.bugs import Bug, bugs, counted, symptom_words
-from powercut_reports.ci import Results
+from powercut_reports.ci import Accepted, Results
 from powercut_reports.format import printable
 from powercut_reports.records.run import RunRecord
 
@@ -31,17 +31,25 @@ def render(
     *,
     fail_on: frozenset[str] = frozenset(),
     errors: Sequence[str] = (),
+    standing: Sequence[str] = (),
     limit: int = LIMIT,
 ) -> str:
-    """The file's text, at most `limit` bytes of UTF-8 (where `limit` has room for more than the verdict)."""
+    """The file's text, at most `limit` bytes of UTF-8 (where `limit` has room for more than the verdict).
+
+    `standing`: how the findings stand to the baseline and the suppressions, in lines; an indented one is an item.
+    """
     results = ci.results(runs, fail_on=fail_on, errors=errors)
     ordered = sorted(results.runs, key=lambda run: _ORDER.index(ci.outcome(run, results)))
     parts = ["## powercut\n\n", _verdict(results), "\n\n"]
     room = limit - _RESERVE
+    parts += _within(room // 8, (_standing(line) for line in standing), "line")
+    parts += ["\n"] if standing else []
     parts += _within(room // 4, (f"- **error**: {_plain(message)}\n" for message in errors), "error")
     head = "| target | scenario | model | verdict | coverage | findings |\n|---|---|---|---|---|---|\n"
     parts += ["\n" if errors else "", head] if runs else []
-    parts += _within(room // 2, (_row(run) for run in ordered), "run", prefix="| … | ", suffix=" | | | | |")
+    accepted = {id(run): beside for run, beside in zip(results.runs, results.accepted, strict=True)}
+    rows_of = (_row(run, accepted[id(run)]) for run in ordered)
+    parts += _within(room // 2, rows_of, "run", prefix="| … | ", suffix=" | | | | |")
     parts += _within(room // 8, _unreached(ordered), "target", prefix="\n")
     room -= _size(parts)
     subjects = {id(finding): run for run in ordered for finding in run.findings}
@@ -105,9 +113,15 @@ def _around(results: Results) -> list[str]:
     return said
 
 
-def _row(run: RunRecord) -> str:
+def _standing(line: str) -> str:
+    text = _plain(line.strip(), width=4 * _CELL)
+    return f"- {text}\n" if line.startswith(" ") else f"\n{text}\n\n"
+
+
+def _row(run: RunRecord, accepted: Sequence[Accepted]) -> str:
     coverage = story.coverage_sentence(run) + (f". {run.error}" if run.error else "")
-    cells = (run.name, run.scenario, run.model, run.verdict, coverage, fmt.grouped(len(run.findings)))
+    verdict = "only what is accepted" if accepted and not run.findings else run.verdict
+    cells = (run.name, run.scenario, run.model, verdict, coverage, _counted(run, accepted))
     return "| " + " | ".join(_plain(cell) for cell in cells) + " |\n"
 
 
@@ -117,6 +131,15 @@ def _unreached(runs: Sequence[RunRecord]) -> Iterable[str]:
         if missed := story.unreached_by_all([run for run in runs if run.name == name]):
             words = f"{name}: not checked: {story.unreached_sentence(missed)}"
             yield f"\n{_plain(words, width=4 * _CELL)}.\n"
+
+
+def _counted(run: RunRecord, accepted: Sequence[Accepted]) -> str:
+    """ "1 new, 2 known", or the number alone where nothing was accepted beforehand."""
+    known = sum(item.known for item in accepted)
+    if not accepted and not any(finding.baseline for finding in run.findings):
+        return fmt.grouped(len(run.findings))
+    counts = ((len(run.findings), "new"), (known, "known"), (len(accepted) - known, "suppressed"))
+    return ", ".join(f"{fmt.grouped(count)} {word}" for count, word in counts if count or word == "new")
 
 
 def _bug(bug: Bug, runs: Mapping[int, RunRecord]) -> str:

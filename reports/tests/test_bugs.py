@@ -10,7 +10,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
-from powercut_reports import html, json_report, junit, markdown, sarif, text
+from powercut_reports import github, html, json_report, junit, markdown, sarif, text
 from powercut_reports.bugs import bugs, counted
 from reports.tests.typed import finding_of, findings_of, run_of, runs_of
 
@@ -74,6 +74,23 @@ def test_markdown_tells_of_each_bug_once(runs: list[Raw]) -> None:
     assert told.count("\n### ") - told.count("\n### Performance bugs") == 3
     assert "The same bug shows in 2 more findings:" in told
     assert "- lost-item: Symptom 2. " in told
+
+
+def test_github_annotates_each_bug_once(runs: list[Raw]) -> None:
+    """A bug that showed in six findings had six annotations, of which GitHub shows ten in all."""
+    told = github.render(runs_of(runs)).splitlines()
+    assert sum(line.startswith("::error") for line in told) == 3
+    assert "The same bug shows in 2 more findings: lost-item." in told[0]
+
+
+def test_github_says_what_a_and_b_are(runs: list[Raw]) -> None:
+    first = {"role": "store", "site": "a.cc:7", "source": "  slot->value = v;"}
+    second = {"role": "acknowledgement", "text": "update(17) returns", "site": None}
+    cause = {"kind": "order", "sentence": "Missing order: B before A.", "first": first, "second": second}
+    runs[0]["findings"][0]["cause"] = cause
+    told = github.render(runs_of(runs)).splitlines()[0]
+    assert "Missing order: B before A." in told
+    assert "%0AA is update(17) returns.%0AB is slot->value = v; at a.cc:7." in told
 
 
 def test_junit_tells_of_each_bug_once(runs: list[Raw]) -> None:

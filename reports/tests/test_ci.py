@@ -287,6 +287,28 @@ def test_markdown_verdict(sample_runs: list[Raw], chosen: slice, verdict: str) -
     assert f"**{verdict}**" in markdown.render(runs_of(sample_runs[chosen]))
 
 
+def test_markdown_has_no_row_that_is_inconsistent_without_findings(sample_runs: list[Raw]) -> None:
+    """Under a green tick stood "inconsistent" and 0 findings."""
+    run = sample_runs[3]
+    run["findings"] = [{**finding, "baseline": "known"} for finding in run["findings"]]
+    standing = ["Baseline base.json: 0 new, 2 known, 1 fixed", "  Fixed: lost-item a.cc:1  (level, scenario x, adr)"]
+    text = markdown.render(runs_of([run]), standing=standing)
+    assert "**✅ No new finding, every crash state covered**" in text
+    assert "\nBaseline base.json: 0 new, 2 known, 1 fixed\n" in text
+    assert "\n- Fixed: lost-item a.cc:1  (level, scenario x, adr)\n" in text
+    (row,) = [line for line in text.splitlines() if line.startswith("| level")]
+    assert "inconsistent" not in row
+    assert row.endswith("| 0 new, 2 known |")
+
+
+def test_markdown_counts_new_and_known_findings_of_a_run(sample_runs: list[Raw]) -> None:
+    run = sample_runs[3]
+    run["findings"][0]["baseline"], run["findings"][1]["baseline"] = "new", "known"
+    (row,) = [line for line in markdown.render(runs_of([run])).splitlines() if line.startswith("| level")]
+    assert "| inconsistent |" in row
+    assert row.endswith("| 1 new, 1 known |")
+
+
 def test_markdown_of_a_hostile_target(hostile: list[Raw]) -> None:
     text = markdown.render(runs_of(hostile), errors=[HOSTILE])
     assert "<script>" not in re.sub(r"\\.|(`+).*?\1", "", text, flags=re.S)  # escaped characters, code spans

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +37,13 @@ CASES = {
 class Sources:
     """The sources of a target in a folder of their own, and runs of what is built from them."""
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str, folder: Path, *, chosen: Sequence[str] = ()) -> None:
         home = paths.home()
         self.name, self.folder = name, folder
         for part in ("common", name):
             shutil.copytree(home / "targets" / part, folder / "targets" / part)
         self.library = folder / f"libpowercut-{name}.so"
-        self.scenarios = [str(self._planted(home / "scenarios" / file)) for file in CASES[name]]
+        self.scenarios = [str(self._planted(home / "scenarios" / file)) for file in chosen or CASES[name]]
         self.build()
 
     def _planted(self, file: Path) -> Path:

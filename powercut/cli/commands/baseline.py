@@ -38,6 +38,7 @@ def update(
     gate = open_gate(None, suppressions)
     runs = run_records.load_all(out)
     for run in runs:
+        before.mark(run)
         gate.mark(run)
     after = before.updated(runs)
     after.write()

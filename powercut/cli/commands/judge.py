@@ -68,7 +68,7 @@ class Judging:
         """The gate. What fails before there is a run is in the reports that machines read as well."""
         formats, _ = self.formats, self.kinds  # a mistake in them is told before anything else
         try:
-            yield open_gate(self.baseline, self.suppressions)
+            yield open_gate(self.baseline, self.suppressions, since=self.since)
         except PowercutError as error:
             with suppress(PowercutError):  # a folder that cannot be written has its own message
                 output.write_gate_reports([], self.out, formats, fail_on=frozenset(), errors=[error])
@@ -158,7 +158,9 @@ def judge(
     try:
         if outcome.runs:
             written += output.write_reports(outcome.runs, out, formats, title=title, gate=gate)
-        written += output.write_gate_reports(outcome.runs, out, formats, fail_on=fail_on, errors=outcome.errors)
+        written += output.write_gate_reports(
+            outcome.runs, out, formats, fail_on=fail_on, errors=outcome.errors, gate=gate
+        )
     except PowercutError as unwritable:
         outcome.errors.append(unwritable)
     if as_json:

@@ -61,7 +61,7 @@ def _render(
     names = list(dict.fromkeys(run.target for run in runs))
     for path in output.write_reports(runs, folder, formats, title=output.report_title(names), gate=gate):
         talk.say(f"Report: {path}")
-    for path in output.write_gate_reports(runs, folder, formats, fail_on=kinds):
+    for path in output.write_gate_reports(runs, folder, formats, fail_on=kinds, gate=gate):
         talk.say(f"Report: {path}")
     output.print_annotations(runs, formats, fail_on=kinds, as_json=as_json)
     return worst(exit_code(run, fail_on=kinds) for run in runs)

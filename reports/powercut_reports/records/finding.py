@@ -332,6 +332,7 @@ class FindingRecord(Record):
     cause: Cause | None = None
     minimal: Minimal | None = None
     baseline: Text = ""  # new or known; empty without a baseline
+    known_as: Text = ""  # the fingerprint that a baseline or a suppression knows it by, from before a rename
     suppressed: Suppression | None = None
     without: dict[str, Any] | None = None  # the flush or fence that was left out
 
