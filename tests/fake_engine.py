@@ -6,6 +6,7 @@ A target is an empty file named libpowercut-<name>.so; `record` copies the plan 
     clean           consistent and complete            lost        one lost-item finding
     twice           one finding, replaced by a better  sampled     consistent, budget reached
     dies            a finding, then SIGKILL            garbage     a line that is not JSON
+    stubborn        says so in a file, and goes on when it is asked to stop
     slow            a finding, then sleeps             redundant   consistent, a redundant flush
     refused         a usage error                      broken      a harness error
     marks           record misses a mark               silent      stops without `end`
@@ -159,6 +160,10 @@ def explore() -> None:
     if "dies" in name:
         print("assertion failed: floor <= visible", file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
+    if "stubborn" in name:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        Path("stubborn-runs").touch()
+        time.sleep(60)
     if "slow" in name:
         time.sleep(60)
     if "redundant" in name or ("untidy" in name and bug != "none"):

@@ -42,4 +42,4 @@ say "audit: 5000 crash images on plain builds, beside what the engine predicts, 
 "$powercut" audit --images 5000 --out .powercut/audit >.powercut/audit.txt
 tail -n 1 .powercut/audit.txt
 say "run: every scheme, as published and hardened"
-judged "$powercut" run --out .powercut --format html,json
+judged "$powercut" run --all --out .powercut --format html,json

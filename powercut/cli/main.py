@@ -4,21 +4,19 @@ With `--json` it is an object on stdout as well, whose one key is `error`. No fa
 defect of powercut itself, which says so. Exit codes are `powercut.base.exit_codes.ExitCode`.
 """
 
-import errno
 import gc
 import io
-import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, TextIO, cast
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
 from powercut import __version__
 from powercut.base.errors import PowercutError
 from powercut.base.exit_codes import ExitCode
-from powercut.cli import talk
+from powercut.cli import streams, talk
 from powercut.cli.commands import compile
 from powercut.cli.verbs import Verbs
 from powercut.engine import orphans
@@ -31,7 +29,7 @@ class _Border(Verbs):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            talk.say("powercut: interrupted. Nothing was judged.")
+            talk.say("powercut: interrupted. The command was not carried out to its end.")
             raise typer.Exit(ExitCode.INCOMPLETE) from None
 
 
@@ -44,39 +42,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
 )
-
-
-#: What printing fails with when the reader has gone: of a pipe, or with the terminal.
-_NOBODY_READS = frozenset({errno.EPIPE, errno.EIO})
-
-
-class _Stdout:
-    """A stdout whose reader may leave, as `head` does: what is printed from then on goes nowhere.
-
-    The command goes on. Its findings are in files, and its exit code is what it would have been.
-    """
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        return self._print(lambda: self._stream.write(text)) or 0
-
-    def flush(self) -> None:
-        self._print(self._stream.flush)
-
-    def _print(self, act: Callable[[], int | None]) -> int | None:
-        try:
-            return act()
-        except OSError as error:
-            if error.errno not in _NOBODY_READS:
-                raise
-            # What the stream still holds is printed there as well, at the latest when Python ends.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
-            return None
 
 
 def _show_any_path() -> None:
@@ -110,12 +75,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command line and returns its exit code. Without `argv` it is that of this process."""
     if argv is not None:
         return _main(list(argv))
+    compiling = sys.argv[1:2] and sys.argv[1] in compile.NAMES
+    if not compiling and (refused := streams.refusal()):
+        streams.tell(refused)
+        return ExitCode.USAGE
     _show_any_path()
-    sys.stdout = cast(TextIO, _Stdout(sys.stdout))
+    stdout = streams.watched()
     # Records are trees of some hundred thousand parts: the search for cycles took two fifths of a run with findings.
     gc.set_threshold(100_000, 50, 1000)
     with orphans.ended():
-        return _main(sys.argv[1:])
+        code = _main(sys.argv[1:])
+    if stdout.failure:
+        talk.say(
+            f"powercut: standard output took no more ({stdout.failure.strerror}), so what was printed is not whole. "
+            "Make room for it, and run the command again; 'powercut report' shows the runs that were judged."
+        )
+        return ExitCode.USAGE
+    return code
 
 
 def _main(arguments: list[str]) -> int:

@@ -55,6 +55,12 @@ RECORDED = "recorded"
 DEFAULT_SCHEDULES = 1000
 MOST_PREEMPTIONS = 1000
 MOST_SCHEDULES = 10**12
+#: What the engine's numbers hold.
+MOST_SEED = 2**64 - 1
+MOST_STEPS = 2**62
+MOST_JOBS = 1024
+MOST_NESTED = 8
+MOST_IMAGES = 1 << 30
 
 #: The engine's argument for `keep_going=False`.
 STOP_WORD = "--stop-at-functional"
@@ -76,7 +82,7 @@ def parse_budget(text: str | None) -> Budget:
         return Budget()
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|x)", text.strip())
     amount = float(match[1]) if match else 0.0
-    if match is None or amount <= 0 or (match[2] == "x" and amount != int(amount)):
+    if match is None or not 0 < amount <= MOST_STEPS or (match[2] == "x" and amount != int(amount)):
         raise UsageError(
             f"'{text}' is not a budget",
             where="--budget",

@@ -146,7 +146,7 @@ def test_default_targets_variants_and_order_do_not_depend_on_jobs(
     house.scenario("self_test", targets='["patterns"]')
     seen = []
     for jobs in ("1", "4"):
-        code, runs = run_json(capsys, "--jobs", jobs, "--out", f"out{jobs}")
+        code, runs = run_json(capsys, "--all", "--jobs", jobs, "--out", f"out{jobs}")
         assert code == ExitCode.FINDINGS
         seen.append([(run["variant"], run["scenario"], run["verdict"]) for run in runs])
         (finding,) = (house.root / f"out{jobs}" / "findings").iterdir()

@@ -67,6 +67,27 @@ def test_interrupt_keeps_and_prints_what_was_found(house: Any, number: signal.Si
     assert (house.out / "report.html").is_file()
 
 
+def test_a_second_interrupt_says_what_was_judged(house: Any) -> None:
+    """It said "Nothing was judged", after runs that had findings on disk."""
+    house.scenario("lost_a")
+    house.scenario("stubborn")
+    process = start(house, "run", "level:published", "--jobs", "1", "--out", "out")
+    wait_for_finding(house)
+    deadline = time.monotonic() + 30
+    while not (house.root / "stubborn-runs").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+    begun = time.monotonic()
+    _, err = process.communicate(timeout=30)
+    assert time.monotonic() - begun < 10
+    assert process.returncode == ExitCode.FINDINGS
+    assert "Traceback" not in err
+    assert "powercut: interrupted. 1 of 2 runs was judged to the end, 1 has findings." in err
+    assert "'powercut report out' shows them." in err
+
+
 def test_children_of_tests_are_interrupted_where_this_process_ignores_it(house: Any) -> None:
     """`nohup make test &` failed three tests, whose commands ignored the Ctrl-C that they were sent."""
     house.scenario("slow")

@@ -10,6 +10,7 @@ from powercut.base.output_files import write_json
 from powercut.cli import companions, output, progress, talk
 from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import Only, grouped
+from powercut.engine import options
 from powercut.runs import audit as auditing
 from powercut.runs import requests
 from powercut.runs.applicability import sentences
@@ -31,7 +32,14 @@ def audit(
     ] = None,
     scenario: shared.Scenarios = None,
     images: Annotated[
-        int, typer.Option("--images", metavar="K", min=1, help="Crash images in all, split equally over the scenarios.")
+        int,
+        typer.Option(
+            "--images",
+            metavar="K",
+            min=1,
+            max=options.MOST_IMAGES,
+            help="Crash images in all, split equally over the scenarios.",
+        ),
     ] = auditing.DEFAULT_IMAGES,
     *,
     exploring: Annotated[shared.Exploring, Only("model", "atoms", "seed")],

@@ -20,7 +20,7 @@ from powercut.runs import batch, run_cache
 from powercut.runs.applicability import sentences, summary
 from powercut.runs.machines import Here, Machines
 from powercut.runs.run_request import Context, Request
-from powercut.runs.runner import open_context
+from powercut.runs.runner import is_complete, open_context
 from powercut_reports import closing
 from powercut_reports.gate_formats import RENDERERS
 from powercut_reports.records.run import RunRecord
@@ -100,8 +100,34 @@ def judge(
 ) -> ExitCode:
     """Carries out the requests and returns the exit code of all of them.
 
-    `machines`: who explores. `prepare` is called once, before the first run.
+    `machines`: who explores. `prepare` is called once, before the first run. A second Ctrl-C ends it at once, with a
+    line on what was judged.
     """
+    settled: dict[str, RunRecord] = {}
+    try:
+        return _judge(requests, judging, gate=gate, title=title, machines=machines, prepare=prepare, settled=settled)
+    except KeyboardInterrupt:
+        whole = [run for run in settled.values() if is_complete(run)]
+        found = sum(bool(run.findings) for run in settled.values())
+        judged = f"{len(whole)} of {len(requests)} runs {'was' if len(whole) == 1 else 'were'} judged to the end"
+        has = "has" if found == 1 else "have"
+        talk.say(
+            f"powercut: interrupted. {judged}, {found} {has} findings. 'powercut report {judging.out}' shows them."
+        )
+        return ExitCode.FINDINGS if found else ExitCode.INCOMPLETE
+
+
+def _judge(
+    requests: Sequence[Request],
+    judging: Judging,
+    *,
+    gate: Gate,
+    title: str,
+    machines: AbstractContextManager[Machines] | None,
+    prepare: Callable[[Context], None],
+    settled: dict[str, RunRecord],
+) -> ExitCode:
+    """Does it, and puts each run into `settled` when its record is written."""
     engine_path = paths.engine()
     requests = [replace(item, options=replace(item.options, keep_going=judging.keep_going)) for item in requests]
     out, formats, fail_on, as_json = judging.out, judging.formats, judging.kinds, judging.json
@@ -114,6 +140,7 @@ def judge(
         kept = None  # nothing that this engine says is worth keeping
 
     def mark(run: RunRecord) -> None:
+        settled[run.file] = run
         gate.mark(run)
         if bird:
             bird.mark(run)

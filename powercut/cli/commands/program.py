@@ -9,6 +9,7 @@ import typer
 
 from powercut.base import trust
 from powercut.base.errors import UsageError
+from powercut.engine import options
 from powercut.engine.options import BLOCK, RECORDED, ExploreOptions
 from powercut.program import probes as program_probes
 from powercut.program import program
@@ -176,6 +177,7 @@ Images = Annotated[
         "--images",
         metavar="N",
         min=2,
+        max=options.MOST_IMAGES,
         help="Program mode: crash images that are tried of a crash point where not all can be.",
     ),
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,9 +21,10 @@ from powercut.engine.options import Budget, ExploreOptions, Schedules
 from powercut.machines import shards
 from powercut.runs import requests, runner
 from powercut.runs.run_request import Request
-from powercut.scenarios import clients, targets
+from powercut.scenarios import clients, in_folder, targets
 from powercut.scenarios import config as configs
 
+All = Annotated[bool, typer.Option("--all", help="Every target of powercut, hardened and published.")]
 Client = Annotated[
     str | None,
     typer.Option(
@@ -65,6 +67,7 @@ def run(
     ] = None,
     scenario: shared.Scenarios = None,
     *,
+    all_: All = False,
     client: Client = None,
     keys: Keys = None,
     config: Config = None,
@@ -76,8 +79,9 @@ def run(
 ) -> None:
     """Record scenarios on targets, explore every legal crash state, and report.
 
-    Without TARGET: every target, hardened and published. A TARGET without VARIANT means its first
-    variant. Without --scenario: the core scenarios of each target.
+    TARGET is one of powercut's own ('powercut list targets') or a library of yours. A TARGET without VARIANT means its
+    first variant. Without --scenario: the core scenarios of each target. With --scenario, --client or --all instead of
+    TARGET: every target of powercut that it fits, hardened and published.
 
     Scenarios with threads are judged for every schedule and every crash state; --client makes them of every small
     program of threads.
@@ -93,11 +97,14 @@ def run(
         if given.named():
             named: dict[str, object] = {"client": client, "keys": keys, "config": config}
             named |= {} if given.scheduled else scheduling.named()
-            given.refuse_with(target=target, scenario=scenario, resume=judging.resume, since=judging.since, **named)
+            given.refuse_with(
+                target=target, all=all_, scenario=scenario, resume=judging.resume, since=judging.since, **named
+            )
             chosen = replace(exploring.program_options(), schedules=chosen.schedules)
             wanted: Sequence[Request] = [modes.run_request(given, chosen)]
             names = [item.header["target"] for item in wanted]
         else:
+            _refuse_nothing(target, scenario, client, everything=all_)
             command = Command(
                 targets=tuple(target or ()),
                 scenarios=tuple(scenario or ()),
@@ -116,6 +123,24 @@ def run(
             explorers = spread.machines(paths.engine())
             code = judge(wanted, judging, gate=gate, title=output.report_title(names), machines=explorers)
     raise typer.Exit(code)
+
+
+def _refuse_nothing(
+    target: Sequence[str] | None, scenario: Sequence[str] | None, client: str | None, *, everything: bool
+) -> None:
+    """UsageError where nothing says what to run, and where --all says more than the targets do."""
+    if everything and target:
+        raise UsageError("--all is every target", where=" ".join(target), next_step="Leave one of the two out.")
+    if everything or target or scenario or client:
+        return
+    here = Path.cwd()
+    found = "" if here == paths.home() else in_folder.look(here).sentence()
+    ours = "'powercut run --all' judges the targets of powercut itself."
+    ways = (
+        "Name a target ('powercut list targets'), a library of yours, or a program (--record, --recover and --pool); "
+        "'powercut run --help' says more."
+    )
+    raise UsageError("nothing says what to run", where="powercut run", next_step=f"{found or ways} {ours}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -54,6 +54,7 @@ StepBudget = Annotated[
         "--step-budget",
         metavar="N",
         min=1,
+        max=options.MOST_STEPS,
         help="Loop turns and calls after which one execution of target code is given up, and the verdict is unknown. "
         "A loop that repeats itself is found much earlier.  [default: 4 million, and 4 for each byte of the pool]",
         show_default=False,
@@ -65,6 +66,7 @@ ChunkEvents = Annotated[
         "--chunk-events",
         metavar="N",
         min=1,
+        max=options.MOST_STEPS,
         help="Events of the trace that a worker is given at a time. Each begins with nothing remembered: smaller ones "
         "keep more machines busy, and cost more executions in all.  [default: an eighth of the trace, from 8192 to "
         "4194304]",
@@ -93,7 +95,10 @@ Jobs = Annotated[
         show_default=False,
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of mixes and of the random strategy.")]
+Seed = Annotated[
+    int,
+    typer.Option("--seed", metavar="N", min=0, max=options.MOST_SEED, help="Seed of mixes and of the random strategy."),
+]
 Paranoid = Annotated[bool, typer.Option("--paranoid", help="Hash everything after each reset of the executor.")]
 Resume = Annotated[
     bool,
