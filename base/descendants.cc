@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -11,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 namespace powercut {
@@ -157,6 +159,19 @@ void spare_always(pid_t process) { always_spared = process; }
 void end_descendants_on_signals() {
   main_process = getpid();
   for (const int number : {SIGTERM, SIGINT, SIGHUP}) signal(number, on_end);
+}
+
+void end_with_the_caller() {
+  const char* named = getenv("POWERCUT_CALLER");
+  const int pipe = named == nullptr ? -1 : atoi(named);
+  unsetenv("POWERCUT_CALLER");
+  if (pipe <= STDERR_FILENO || fcntl(pipe, F_SETFD, FD_CLOEXEC) != 0) return;
+  // The kernel sends the signal when the last writer closes the pipe: no thread waits, which a fork would lose.
+  fcntl(pipe, F_SETOWN, getpid());
+  fcntl(pipe, F_SETSIG, SIGHUP);
+  fcntl(pipe, F_SETFL, O_RDONLY | O_ASYNC);
+  pollfd ended = {.fd = pipe, .events = POLLIN, .revents = 0};
+  if (poll(&ended, 1, 0) > 0) raise(SIGHUP);  // it ended before
 }
 
 }  // namespace powercut

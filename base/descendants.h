@@ -30,5 +30,9 @@ void spare_always(pid_t process);
 // Commands that stop in order have handlers of their own.
 void end_descendants_on_signals();
 
+// Sends SIGHUP to this process as soon as its caller has ended, also when that was killed. The caller keeps one end of
+// a pipe open and names the descriptor of the other one in the variable POWERCUT_CALLER; without it, nothing happens.
+void end_with_the_caller();
+
 }  // namespace powercut
 #endif  // POWERCUT_BASE_DESCENDANTS_H_

@@ -132,7 +132,7 @@ ChildEnd supervise(double stall_seconds, const std::function<int(Progress&)>& bo
     if (!ended) {
       end.how = operation + " did not end within " + std::to_string(static_cast<int>(stall_seconds)) + " seconds";
       end.error = harness_error(end.how + ", without a power cut", progress->place,
-                                "Correct the target, or give a larger --operation-timeout.");
+                                "Correct the target, or give its scenario less to do in one operation.");
     } else if (WIFSIGNALED(status)) {
       end.how = operation + " died of " + signal_text(WTERMSIG(status), *progress);
       end.error = harness_error(end.how + ", without a power cut", progress->place,

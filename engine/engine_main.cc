@@ -47,6 +47,7 @@ int engine_main(int argc, const char* const* argv) {
   // Nothing of a command is left when it ends: whatever code it ran.
   keep_descendants();
   end_descendants_on_signals();
+  end_with_the_caller();
   const struct Sweep {
     ~Sweep() { end_descendants(); }
   } sweep;

@@ -99,7 +99,7 @@ std::optional<EngineError> check_search(const LoadedTrace& loaded, const std::st
   }
   if (atom_policy(atoms) == AtomPolicy::kAny) return std::nullopt;
   return usage_error("schedules of threads are searched for the atom policy any only", loaded.trace,
-                     "Leave --atoms out, or write one schedule with 'powercut-engine schedule' and explore that.");
+                     "Leave --atoms out, or take a scenario without threads.");
 }
 
 uint64_t chunk_events(const ExploreOptions& options, uint64_t events) {

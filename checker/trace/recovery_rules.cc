@@ -46,7 +46,7 @@ Result<std::vector<RecoveryRule>> recovery_rules(const Json& metadata, const std
     }
   } catch (const Malformed& malformed) {
     return usage_error("the trace's metadata is no edit of this version: " + malformed.at + ": " + malformed.what,
-                       trace, "Edit the recorded trace again with 'powercut-engine edit'.");
+                       trace, "Record the trace again, and repeat what has edited it.");
   }
   return out;
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pydantic_core
 
+from powercut.base import resources
 from powercut.base.errors import UsageError
 
 
@@ -73,5 +74,5 @@ def unwritable(path: Path, error: OSError) -> UsageError:
     return UsageError(
         f"cannot write here ({error.strerror or error})",
         where=str(path),
-        next_step="Choose another folder with --out, or correct its permissions.",
+        next_step=resources.advice(error.errno) or "Choose another folder with --out, or correct its permissions.",
     )

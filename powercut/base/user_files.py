@@ -39,9 +39,7 @@ def text_of(path: Path) -> str:
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
         raise Unreadable(_reason(error)) from error
     try:
-        mode = os.fstat(handle).st_mode
-        if not stat.S_ISREG(mode):
-            kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "a device")
+        if kind := _other_kind(os.fstat(handle).st_mode):
             raise Unreadable(f"this is {kind}, not a file")
         with os.fdopen(handle, "rb", closefd=False) as file:
             content = file.read(MOST_BYTES + 1)
@@ -55,6 +53,21 @@ def text_of(path: Path) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Unreadable("it is not UTF-8 text") from error
+
+
+def refuse_other_kinds(path: Path, *, place: str = "", next_step: str) -> None:
+    """UsageError where something else than a file lies under a path, such as a pipe; nothing there is fine."""
+    try:
+        kind = _other_kind(path.stat().st_mode)
+    except (OSError, ValueError):
+        return
+    if kind:
+        raise UsageError(f"this is {kind}, not a file", where=place or str(path), next_step=next_step)
+
+
+def _other_kind(mode: int) -> str:
+    """What a mode is of, as people say it; empty for a file."""
+    return "" if stat.S_ISREG(mode) else next((name for is_kind, name in _KINDS if is_kind(mode)), "a device")
 
 
 def json_of(path: Path) -> Any:

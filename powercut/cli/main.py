@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from powercut import __version__
+from powercut.base import resources
 from powercut.base.errors import PowercutError
 from powercut.base.exit_codes import ExitCode
 from powercut.cli import streams, talk
@@ -115,8 +116,11 @@ def _main(arguments: list[str]) -> int:
             f"powercut: a path or a name here is not UTF-8 text ({error.reason}). Rename it, or work in another folder."
         )
         return ExitCode.USAGE
-    except Exception:
-        return _defect()
+    except Exception as error:
+        if (exhausted := resources.error_of(error)) is None:
+            return _defect()
+        talk.say_error(exhausted)
+        return exhausted.exit_code
 
 
 def _defect() -> int:

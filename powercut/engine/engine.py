@@ -8,6 +8,7 @@ an engine that died has judged nothing.
 
 import contextlib
 import ctypes
+import errno
 import os
 import select
 import signal
@@ -18,7 +19,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from powercut.base import paths
+from powercut.base import paths, resources
 from powercut.base.errors import EngineDied, HarnessError, NotApplicable, UsageError
 from powercut.engine import engine_words, events
 
@@ -28,6 +29,8 @@ _QUERY = 0xFFFFFFFF
 _NO_RANDOMIZE = 0x0040000
 #: ld.so(8): functions that are bound when they are first called would change memory while the target runs.
 _BOUND_AT_ONCE = {"LD_BIND_NOW": "1"}
+#: Names the descriptor by which an engine hears that this process has ended (base/descendants.h).
+_CALLER = "POWERCUT_CALLER"
 #: Seconds between asking an engine to stop and killing it.
 GRACE_SECONDS = 5.0
 _STDERR_LINES = 5
@@ -124,8 +127,8 @@ def stream(
     ends without `end`, and Interrupted when `interrupt` was requested before its end. Closing the generator
     kills the engine.
     """
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as diagnostics:
-        process = _start(engine, arguments, diagnostics, under, cwd, held)
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as diagnostics, _lives() as caller:
+        process = _start(engine, arguments, diagnostics, under, cwd, held, caller)
         if interrupt:
             interrupt.add(process)
         try:
@@ -222,8 +225,10 @@ def _start(
     under: tuple[Sequence[str], Mapping[str, str]] | None,
     cwd: Path | None,
     held: Sequence[int],
+    caller: int,
 ) -> subprocess.Popen[str]:
     before, environment = under or ((), {**os.environ, **_BOUND_AT_ONCE})
+    environment = {**environment, _CALLER: f"{caller:010}"}  # of one length: addresses on the stack stay the same
     try:
         with contextlib.nullcontext() if under else _fixed_addresses():
             return subprocess.Popen(
@@ -237,14 +242,25 @@ def _start(
                 encoding="utf-8",
                 errors="replace",
                 process_group=0,
-                pass_fds=held,
+                pass_fds=(*held, caller),
             )
     except OSError as error:
         raise UsageError(
             f"the engine does not start ({error.strerror})",
             where=str(engine),
-            next_step=paths.BUILD_STEP,
+            next_step=resources.advice(error.errno) or paths.BUILD_STEP,
         ) from error
+
+
+@contextlib.contextmanager
+def _lives() -> Iterator[int]:
+    """One end of a pipe, for an engine, whose other end is closed when this process ends, in whatever way."""
+    theirs, ours = os.pipe()
+    try:
+        yield theirs
+    finally:
+        os.close(theirs)
+        os.close(ours)
 
 
 @contextlib.contextmanager
@@ -266,18 +282,15 @@ def _fixed_addresses() -> Iterator[None]:
 
 
 def _reported(event: events.EngineErrorEvent, diagnostics: IO[str]) -> UsageError | HarnessError:
-    what, where, next_step = (
-        engine_words.told(event.what),
-        engine_words.told(event.where),
-        engine_words.told(event.next),
-    )
     if event.kind == "usage":
         what, where, next_step = engine_words.usage(event.what, event.where, event.next)
         if event.needs:
             return NotApplicable(what, where=where, next_step=next_step, needs=event.needs)
         return UsageError(what, where=where, next_step=next_step)
     # A target that ends the process says why on its standard error: an assertion, for instance.
-    return HarnessError(f"{what}{_said(diagnostics)}", where=where, next_step=next_step or "Please report this.")
+    what, where = f"{engine_words.told(event.what)}{_said(diagnostics)}", engine_words.told(event.where)
+    next_step = engine_words.next_step(event.what, event.next) or "Please report this."
+    return HarnessError(what, where=where, next_step=next_step)
 
 
 def _said(diagnostics: IO[str]) -> str:
@@ -294,9 +307,14 @@ def _died(arguments: Sequence[str], status: int, diagnostics: IO[str]) -> Engine
             how = f"signal {signal.Signals(-status).name}"
         except ValueError:
             how = f"signal {-status}"
+    said, next_step = _said(diagnostics), "Run it again with --jobs 1, and report this."
+    if status == -signal.SIGXFSZ:
+        said, next_step = "; a file would be larger than allowed", resources.advice(errno.EFBIG)
+    elif limit := resources.memory_limit():
+        said, next_step = f"{said}; {limit}", "Raise the limit and run it again."
     return EngineDied(
-        f"the engine died ({how}) before it finished '{arguments[0]}'{_said(diagnostics)}",
+        f"the engine died ({how}) before it finished '{arguments[0]}'{said}",
         where="powercut-engine",
-        next_step="What it had found is kept; the verdict is unknown. Run it again with --jobs 1, and report this.",
+        next_step=f"What it had found is kept; the verdict is unknown. {next_step}",
         how=how,
     )

@@ -4,7 +4,11 @@ The engine is a program of its own, with options that nobody but this package gi
 people read the option that it came from, or what they can do instead.
 """
 
+import errno
+import os
 import re
+
+from powercut.base import resources
 
 #: The engine's options, and what a person has given or can give in their place.
 OPTIONS = {
@@ -13,18 +17,32 @@ OPTIONS = {
     "--watchdog-seconds": "--watchdog",
     "--work": "POWERCUT_WORK=FOLDER",
 }
+#: Sentences that are right for the engine's own command line alone.
+SENTENCES = {
+    "Name it with --pool-path FILE.": "Record or import it again with a pool that has a name.",
+    "Name a file that 'explore --checkpoint' wrote.": "Run it again without --resume.",
+}
 _OPTION = re.compile(r"--[a-z][a-z-]*\b")
+_LIMITS = (errno.EFBIG, errno.EMFILE, errno.EDQUOT)
 #: Of a command line that the engine does not take.
 _REFUSED = "powercut-engine"
 
 
 def told(text: str) -> str:
     """A text of the engine with the options that people know."""
+    for sentence, ours in SENTENCES.items():
+        text = text.replace(sentence, ours)
     return _OPTION.sub(lambda match: OPTIONS.get(match[0], match[0]), text)
 
 
-def usage(what: str, where: str, next_step: str) -> tuple[str, str, str]:
+def next_step(what: str, ours: str) -> str:
+    """What to do next: about a limit of the system, where that is what the engine has met, else what it says."""
+    met = next((number for number in _LIMITS if os.strerror(number) in what), None)
+    return resources.advice(met) or told(ours)
+
+
+def usage(what: str, where: str, ours: str) -> tuple[str, str, str]:
     """The three parts of an error of usage."""
     if where.startswith(_REFUSED):
         return told(what), "powercut", "An option has a value that cannot be taken; 'powercut VERB --help' shows them."
-    return told(what), told(where), told(next_step)
+    return told(what), told(where), next_step(what, ours)

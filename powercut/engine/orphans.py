@@ -27,13 +27,17 @@ def ended() -> Iterator[None]:
     try:
         yield
     finally:
-        deadline = time.monotonic() + _SECONDS
-        while (left := supervisor.descendants()) and time.monotonic() < deadline:
-            for pid in left:
-                if not _guards(pid):
-                    with contextlib.suppress(OSError):
-                        os.kill(pid, signal.SIGKILL)
-            time.sleep(0.01)
+        with contextlib.suppress(OSError, MemoryError):  # where even /proc cannot be read, the kernel is left to it
+            _end_all(time.monotonic() + _SECONDS)
+
+
+def _end_all(deadline: float) -> None:
+    while (left := supervisor.descendants()) and time.monotonic() < deadline:
+        for pid in left:
+            if not _guards(pid):
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
 
 
 def _guards(pid: int) -> bool:

@@ -148,7 +148,7 @@ def _traced(
         ended, raw = run(recording, part, name=name, scratch=scratch, aside=aside, interrupt=interrupt)
     except StartError as error:
         raise _not_started(error) from error
-    _refuse_unused(recording, raw)
+    _refuse_unused(recording, ended, raw)
     part.replace(trace)
     stores = store_functions.of_folder(reached)
     return {
@@ -401,7 +401,7 @@ def _not_started(error: StartError) -> UsageError:
     )
 
 
-def _refuse_unused(recording: Recording, raw: Mapping[str, Any]) -> None:
+def _refuse_unused(recording: Recording, ended: Ended, raw: Mapping[str, Any]) -> None:
     """A program that never touched a pool was not recorded, whatever else it did."""
     pools = {pool["path"]: pool for pool in raw["pools"]}
     used = [pool for pool in pools.values() if pool["mapped"] or (recording.device and pool["size"])]
@@ -419,6 +419,9 @@ def _refuse_unused(recording: Recording, raw: Mapping[str, Any]) -> None:
         step = "Name the file that it maps (shared) with --pool, and see that the command uses it."
         if private:
             why = ", but for private mappings (MAP_PRIVATE), whose stores never reach the file"
+        elif ended.left:
+            why = "; it went into the background as a daemon does, where nothing is recorded, and was ended there"
+            step = "Record it in the foreground: many servers have an option for that, such as --foreground."
         elif forked:
             why = "; it started other processes, which are not recorded"
             step = "Record the program that works on the pool itself, not a script or a server that starts it."

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from powercut.base import trust
 from powercut.base.errors import UsageError
-from powercut.base.user_files import read_json
+from powercut.base.user_files import read_json, refuse_other_kinds
 from powercut.engine import engine, events
 from powercut.engine.options import step_words
 from powercut.findings.finding_records import FINDING_VERSION
@@ -82,6 +82,8 @@ def reproduce(
     `image_out`, for findings of programs: a file for the crash image.
     """
     content = load(path, trusted=trusted)
+    if image_out:
+        refuse_other_kinds(image_out, place=f"--image-out {image_out}", next_step="Name a file for the crash image.")
     if content.program:
         return _replay_program(path, context=context, content=content, image_out=image_out)
     if image_out:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from powercut.base import paths
 from powercut.base.errors import UsageError, unknown_name
+from powercut.base.user_files import refuse_other_kinds
 from powercut.scenarios import scenario
 from powercut.scenarios.scenario import Scenario
 
@@ -137,6 +138,8 @@ def matching(pattern: str, *, beside: Sequence[Scenario] = (), measurements: boo
     out, unless it names nothing else or `measurements` are what is asked for.
     """
     file, name = _file_of(pattern)
+    if file is None and pattern.endswith(".toml"):
+        refuse_other_kinds(Path(pattern), next_step="Name the file of a scenario.")
     if file is not None:
         inside = scenario.load_all(file.resolve())
         if name and name not in (item.name for item in inside):

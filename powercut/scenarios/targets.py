@@ -9,8 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from powercut.base import paths, trust
+from powercut.base import paths, resources, trust
 from powercut.base.errors import EngineDied, PowercutError, UsageError, unknown_name
+from powercut.base.user_files import refuse_other_kinds
 from powercut.engine import engine, events
 
 _PREFIX, _SUFFIX = "libpowercut-", ".so"
@@ -70,6 +71,8 @@ def describe(library: Path) -> Target:
     try:
         event, _ = engine.single(paths.engine(), ["describe", "--library", str(library)], events.Described)
     except EngineDied as died:
+        if resources.memory_limit():
+            raise  # it says so
         # All that ran was the library: its constructors, its entry and its traits.
         raise UsageError(
             f"the library ends the process that loads it ({died.how})",
@@ -138,12 +141,21 @@ def find(name: str) -> Target:
                 where=name,
                 next_step=f"Name the target first, and the scenario's file so: TARGET --scenario {shlex.quote(name)}.",
             )
+        refuse_other_kinds(path, place=name, next_step="Name the target's shared library.")
         if not path.is_file():
             raise UsageError(
                 "no such target library",
                 where=name,
                 next_step="Build it with 'powercut cc -shared -fPIC'. 'powercut list targets' shows what is built in.",
             )
+        try:
+            str(path.resolve()).encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(
+                "the path of this library is not UTF-8 text",
+                where=name,
+                next_step="Rename it, or the folder that it lies in: plans and records are JSON, which names it.",
+            ) from error
         # Loaded from here on, by the word of the user.
         trust.remember([trust.library(path)])
         return describe(path.resolve())

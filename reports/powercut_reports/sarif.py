@@ -203,7 +203,7 @@ def _finding(finding: FindingRecord, run: RunRecord) -> Json:
         "level": "error",
         "message": _text(" ".join(message)),
         "locations": [_location(ci.finding_place(finding), run, story.summary_site(finding))],
-        "partialFingerprints": {FINGERPRINT: finding.fingerprint},
+        "partialFingerprints": {FINGERPRINT: finding.known_as or finding.fingerprint},
         "codeFlows": [_flow(finding)],
         "relatedLocations": _related(finding),
         "properties": {

@@ -124,6 +124,14 @@ class TestNothingIsLeft:
         run.communicate(timeout=100)
         assert wait_until(lambda: not holders(blocking), 5)
 
+    def test_after_the_command_was_killed(self, start: Start, blocking: Path) -> None:
+        """An engine whose target blocked went on until its watchdog ended it, up to a minute."""
+        run = start(blocking)
+        assert wait_until(lambda: exploring(blocking))
+        run.kill()
+        run.communicate(timeout=100)
+        assert wait_until(lambda: not holders(blocking), 3)
+
     def test_after_the_engine_was_killed(self, start: Start, blocking: Path) -> None:
         run = start(blocking)
         assert wait_until(lambda: exploring(blocking))

@@ -186,9 +186,7 @@ Result<powercut_traits> TargetLibrary::configure(const std::string& expected_nam
                         (sentence.empty() ? std::string("traits answered ") + status_name(status) : sentence),
                     path_,
                     "Set [data] key_size and value_size of the scenario, or its [config], to what the target takes; "
-                    "'powercut-engine "
-                    "describe --library " +
-                        path_ + "' lists its options and the sizes that it declares.");
+                    "'powercut list targets' shows its options.");
     // Of the defaults there is nothing but the sizes to refuse.
     if (config.get()->option_count == 0) error.needs = sizes;
     return error;

@@ -86,7 +86,7 @@ Result<std::unique_ptr<TraceReader>> open_run(const std::string& trace) {
   const Result<Plan> plan = plan_of_trace((*reader)->metadata(), trace);  // other tools write none
   if (!plan || !is_tree(*plan, parse_json((*reader)->metadata()))) return reader;
   return usage_error("it holds many schedules of threads, and this command follows one run", trace,
-                     "Write one of them with 'powercut-engine schedule', or take a scenario without threads.");
+                     "Take the trace of a scenario without threads.");
 }
 
 }  // namespace powercut

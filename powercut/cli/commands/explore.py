@@ -9,6 +9,7 @@ import typer
 from powercut.base import paths
 from powercut.base import trust as trusting
 from powercut.base.errors import UsageError
+from powercut.base.user_files import refuse_other_kinds
 from powercut.cli.commands import program as modes
 from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import Only, Without, grouped
@@ -39,6 +40,7 @@ def explore(
     """
     chosen = exploring.options()
     with judging.errors_reported() as gate:
+        refuse_other_kinds(file, next_step="Name a trace that 'powercut record' wrote; it is read more than once.")
         if not file.is_file():
             raise UsageError(
                 "no such trace",

@@ -7,6 +7,7 @@ import typer
 
 from powercut.base import paths
 from powercut.base.errors import UsageError
+from powercut.base.user_files import refuse_other_kinds
 from powercut.cli import output, talk
 from powercut.cli.commands import program as modes
 from powercut.cli.commands import shared
@@ -49,6 +50,9 @@ def record(
     path = output_file.absolute()
     if path.is_dir():
         raise UsageError("this is a folder", where=str(output_file), next_step="Name the trace's file with -o.")
+    refuse_other_kinds(
+        path, place=str(output_file), next_step="Name a file with -o: a trace is put in place as a whole."
+    )
     if given.named():
         others = {} if given.scheduled else {"model": model, **scheduling.named()}
         given.refuse_with(target=target, scenario=scenario, **others)
