@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from powercut.base import paths
+from powercut.compile import cc
 from tests.interruptible import interruptible
 
 Start = Callable[[Path], subprocess.Popen[str]]
@@ -42,6 +43,30 @@ def blocking(tmp_path: Path) -> Path:
     return own_copy(tmp_path, "recovery_forks_and_blocks")
 
 
+#: A table whose insert waits for what never comes.
+STUCK = """
+#include <unistd.h>
+#include "targets/regression/pair.h"
+namespace {
+struct Map final : powercut::regression::Slots {
+  using Slots::Slots;
+  powercut_status insert(powercut_bytes, powercut_bytes) override { return pause(), POWERCUT_OK; }
+};
+}  // namespace
+POWERCUT_PAIR(Map)
+"""
+
+
+@pytest.fixture
+def stuck(tmp_path: Path) -> Path:
+    source, made = tmp_path / "stuck.cc", tmp_path / "stuck.so"
+    source.write_text(STUCK)
+    include = [f"-I{paths.home()}", f"-I{paths.home() / 'targets' / 'include'}"]
+    words = ["-std=c++20", "-O1", "-DBUG=1", "-shared", "-fPIC", *include, str(source), "-o", str(made)]
+    subprocess.run(cc.build_command(words, cxx=True), check=True)
+    return made
+
+
 def holders(file: Path) -> list[int]:
     """The processes that have a file, or one of a folder's, mapped."""
     found = []
@@ -54,10 +79,15 @@ def holders(file: Path) -> list[int]:
 
 def exploring(file: Path) -> list[int]:
     """The engine that explores with a file mapped, without its workers."""
+    return running(file, b"explore")
+
+
+def running(file: Path, command: bytes) -> list[int]:
+    """The engine that carries out a command with a file mapped, without its children."""
     parents = {}
     for pid in holders(file):
         with contextlib.suppress(OSError):
-            if b"\0explore\0" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if b"\0" + command + b"\0" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 parents[pid] = int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
     return [pid for pid, parent in parents.items() if parent not in parents]
 
@@ -125,12 +155,19 @@ class TestNothingIsLeft:
         assert wait_until(lambda: not holders(blocking), 5)
 
     def test_after_the_command_was_killed(self, start: Start, blocking: Path) -> None:
-        """An engine whose target blocked went on until its watchdog ended it, up to a minute."""
         run = start(blocking)
         assert wait_until(lambda: exploring(blocking))
         run.kill()
         run.communicate(timeout=100)
         assert wait_until(lambda: not holders(blocking), 3)
+
+    def test_after_the_command_was_killed_while_an_operation_blocks(self, start: Start, stuck: Path) -> None:
+        """An engine that records writes nothing, so it went on until its time for one operation was over."""
+        run = start(stuck)
+        assert wait_until(lambda: holders(stuck) and running(stuck, b"record"))
+        run.kill()
+        run.communicate(timeout=100)
+        assert wait_until(lambda: not holders(stuck), 3)
 
     def test_after_the_engine_was_killed(self, start: Start, blocking: Path) -> None:
         run = start(blocking)
