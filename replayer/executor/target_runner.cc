@@ -88,7 +88,11 @@ AbortMessage** abort_message = nullptr;
 std::string take_abort_message() {
   if (abort_message == nullptr || *abort_message == nullptr) return "";
   std::string text = std::exchange(*abort_message, nullptr)->text;
-  while (!text.empty() && text.back() == '\n') text.pop_back();
+  // "powercut-engine: map.c:42: open: Assertion `count > 0' failed.\n": it stands in a sentence.
+  if (const std::string name = std::string(program_invocation_short_name) + ": "; text.starts_with(name)) {
+    text.erase(0, name.size());
+  }
+  while (!text.empty() && (text.back() == '\n' || text.back() == '.')) text.pop_back();
   return text;
 }
 
