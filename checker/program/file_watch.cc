@@ -40,8 +40,9 @@ std::vector<std::string> listed(const std::set<std::string>& texts) { return {te
 
 }  // namespace
 
-FileWatch::FileWatch(const std::vector<OtherFile>& changed, const std::string& work, const std::string& saved)
-    : work_folder_(without_links(work)), saved_(saved) {
+FileWatch::FileWatch(const std::vector<OtherFile>& changed, DataFolders data, const std::string& work,
+                     const std::string& saved)
+    : work_folder_(without_links(work)), saved_(saved), data_(std::move(data)) {
   for (const OtherFile& file : changed) changed_[file.path] = file.named;
   wake_ = eventfd(0, EFD_CLOEXEC);
   events_ = epoll_create1(EPOLL_CLOEXEC);
@@ -137,6 +138,8 @@ bool FileWatch::use(const FileUse& use, Place place) {
   if (is_below(use.path, {work_folder_})) return true;
   look(use, use.path, place);
   if (use.change == FileUse::Change::kNone || !may_be_saved(use.path)) return true;
+  // The recorded program's own are not left changed either, wherever they lie.
+  if (!data_.comes_back(use) && !has_changed(use.path, false)) return true;
   if (saved_.save(use.path, use.tree)) return true;
   troubles_.insert("a command was kept from changing " + use.path + ", which could not be saved before (" +
                    std::strerror(errno) + ")");

@@ -17,6 +17,7 @@
 
 #include "checker/program/trace_pools.h"
 #include "tracer/other_files/call_filter.h"
+#include "tracer/other_files/data_folders.h"
 #include "tracer/other_files/file_call.h"
 #include "tracer/other_files/saved_files.h"
 
@@ -24,9 +25,9 @@ namespace powercut {
 
 class FileWatch {
  public:
-  // `work`: the folder of the images and of whatever powercut itself makes. `saved`: for files that commands change.
-  // The commands' calls are looked at by a thread.
-  FileWatch(const std::vector<OtherFile>& changed, const std::string& work, const std::string& saved);
+  // `work`: the folder of the images and of whatever powercut itself makes. `saved`: for files that commands change, of
+  // those that `data` or the recorded program has. The commands' calls are looked at by a thread.
+  FileWatch(const std::vector<OtherFile>& changed, DataFolders data, const std::string& work, const std::string& saved);
   ~FileWatch();
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
@@ -68,6 +69,7 @@ class FileWatch {
   const std::string work_folder_;
   mutable std::mutex mutex_;
   SavedFiles saved_;
+  DataFolders data_;
   std::vector<std::vector<Image>> places_;
   std::vector<std::set<std::string>> own_;  // of a place
   std::set<std::string> met_, added_, troubles_;

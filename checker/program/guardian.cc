@@ -171,8 +171,8 @@ Guardian::~Guardian() {
   if (watched_ != nullptr) munmap(watched_, kMost * sizeof(Watched));
 }
 
-void Guardian::look_after(const std::vector<OtherFile>& changed) {
-  files_ = std::make_unique<FileWatch>(changed, folder_, saved_in(folder_));
+void Guardian::look_after(const std::vector<OtherFile>& changed, DataFolders data) {
+  files_ = std::make_unique<FileWatch>(changed, std::move(data), folder_, saved_in(folder_));
 }
 
 void Guardian::watch(pid_t process) {

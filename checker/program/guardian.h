@@ -29,8 +29,8 @@ class Guardian {
   Guardian& operator=(const Guardian&) = delete;
 
   const std::string& folder() const { return folder_; }
-  // From now on the files beside the images that servers use are looked after. `changed`: by the recorded program.
-  void look_after(const std::vector<OtherFile>& changed);
+  // From now on the files beside the images that servers use are looked after (file_watch.h).
+  void look_after(const std::vector<OtherFile>& changed, DataFolders data);
   // Null without look_after().
   FileWatch* files() const { return files_.get(); }
   // A process that leads a group of its own, until it was waited for. Any thread.

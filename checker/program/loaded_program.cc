@@ -121,7 +121,12 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::open(const ProgramOptions&
   auto guardian = Guardian::start(work_folder(options));
   if (!guardian) return guardian.error();
   out->guardian_ = std::move(*guardian);
-  out->guardian_->look_after(out->pools_.other_files);
+  std::vector<std::string> files;
+  for (const PoolWindow& window : out->pools_.windows) files.push_back(window.path);
+  // The commands run where this process does.
+  std::error_code nowhere;
+  const std::string here = std::filesystem::current_path(nowhere).string();
+  out->guardian_->look_after(out->pools_.other_files, DataFolders(files, here));
   return out;
 }
 

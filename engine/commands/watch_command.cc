@@ -1,13 +1,11 @@
 // `powercut-engine watch`: runs a command and tells which files it has changed, with all that it starts. Those of some
 // folders are saved first, so that `powercut-engine put-back` can put them back.
 //
-//     powercut-engine watch --report=FILE [--saved=FOLDER] [--beside=FOLDER]… [--shared=FOLDER]… [--data=PATH]…
-//         [--spare=PATH]… [--asks] -- COMMAND [WORD]…
+//     powercut-engine watch --report=FILE [--saved=FOLDER] [--pool=FILE]… [--spare=PATH]… [--asks] -- COMMAND [WORD]…
 //
-// What is changed in a folder of --beside, or below, is saved. In one of --shared a name that was not there stays,
-// unless it begins with one of --data. With --asks the command is powercut's own: a folder FILE.wanted that it makes is
-// answered by the report, as far as it has come, before the call returns; and signals that ask to stop are handed on to
-// it.
+// With --saved the files that come back (data_folders.h) are saved there. With --asks the command is powercut's own: a
+// folder FILE.wanted that it makes is answered by the report, as far as it has come, before the call returns; and
+// signals that ask to stop are handed on to it.
 //
 // It ends as the command does: with its status, or by its signal. The report is JSON: {"changed": [{"path", "named"}],
 // "unseen": ["io_uring"], "failed": null}; `failed` is an errno of a command that could not be started.
@@ -16,7 +14,6 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,6 +34,7 @@
 #include "engine/commands.h"
 #include "tracer/other_files/call_filter.h"
 #include "tracer/other_files/changed_files.h"
+#include "tracer/other_files/data_folders.h"
 #include "tracer/other_files/saved_files.h"
 
 namespace powercut {
@@ -51,7 +49,7 @@ pid_t stopped = 0;  // who is asked to stop in the place of this process
 
 struct Watching {
   std::string report, saved;
-  std::vector<std::string> beside, shared, data, spared;
+  std::vector<std::string> pools, spared;
   bool asks = false;
   std::vector<char*> command;  // with a null at its end
 };
@@ -66,12 +64,8 @@ std::optional<Watching> read_arguments(int argc, char** argv) {
       out.report = value("--report=");
     } else if (word.starts_with("--saved=")) {
       out.saved = value("--saved=");
-    } else if (word.starts_with("--beside=")) {
-      out.beside.push_back(value("--beside="));
-    } else if (word.starts_with("--shared=")) {
-      out.shared.push_back(value("--shared="));
-    } else if (word.starts_with("--data=")) {
-      out.data.push_back(value("--data="));
+    } else if (word.starts_with("--pool=")) {
+      out.pools.push_back(value("--pool="));
     } else if (word.starts_with("--spare=")) {
       out.spared.push_back(value("--spare="));
     } else if (word == "--asks") {
@@ -100,7 +94,11 @@ std::optional<Watching> read_arguments(int argc, char** argv) {
 
 class Watch {
  public:
-  explicit Watch(const Watching& options) : options_(options), changed_(options.spared), saved_(options.saved) {}
+  explicit Watch(const Watching& options)
+      : options_(options),
+        changed_(options.spared),
+        saved_(options.saved),
+        data_(options.pools, std::filesystem::current_path().string()) {}
 
   // Follows the command to its end; returns its status as waitpid() does.
   int follow(pid_t command, int listener) {
@@ -145,24 +143,13 @@ class Watch {
       changed_.take(call);
       bool allowed = true;
       for (const FileUse& use : call.uses) {
-        if (options_.saved.empty() || !changed_.counts(use) || !comes_back(use.path)) continue;
+        if (options_.saved.empty() || !changed_.counts(use) || !data_.comes_back(use)) continue;
         if (saved_.save(use.path, use.tree)) continue;
         unsaved_.insert(use.path);
         allowed = false;
       }
       return allowed;
     });
-  }
-
-  // Whether what is under the name now has to be there afterwards; nothing may be.
-  bool comes_back(const std::string& path) {
-    if (!is_below(path, options_.beside) || is_below(path, made_)) return false;
-    struct stat status{};
-    const auto of_pool = [&](const std::string& pool) { return path.starts_with(pool); };
-    if (!is_below(path, options_.shared) || std::ranges::any_of(options_.data, of_pool)) return true;
-    if (lstat(path.c_str(), &status) == 0) return true;
-    made_.push_back(path);
-    return false;
   }
 
   bool is_asked(const FileCall& call) const {
@@ -173,8 +160,8 @@ class Watch {
   const Watching& options_;
   ChangedFiles changed_;
   SavedFiles saved_;
+  DataFolders data_;
   std::set<std::string> unsaved_;
-  std::vector<std::string> made_;  // names that stay
 };
 
 // As the command has ended.

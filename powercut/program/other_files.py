@@ -38,24 +38,20 @@ def report(scratch: Path) -> Path:
 
 
 def watched(
-    command: Sequence[str], *, pools: Sequence[Path], cwd: Path, scratch: Path, saved: Path | None, asks: bool = False
+    command: Sequence[str], *, pools: Sequence[Path], scratch: Path, saved: Path | None, asks: bool = False
 ) -> list[str]:
     """The command, such that `found` tells afterwards which files it has changed.
 
     Files in the folders of the pools, and below, are saved in the folder `saved` first, from which
-    `powercut.program.pools.aside` puts them back. New files are removed there. In `cwd`, in which the commands run, and
-    in the folders that hold it, only those new files are removed whose names begin with that of a pool.
-    `asks`: the command itself asks for the report while it runs.
+    `powercut.program.pools.aside` puts them back (`tracer/other_files/data_folders.h`). `asks`: the command itself asks
+    for the report while it runs.
     """
     words = [os.fspath(paths.engine()), "watch", f"--report={report(scratch)}", f"--spare={os.path.realpath(scratch)}"]
     words += ["--asks"] if asks else []
     for pool in pools:
-        words += [f"--spare={pool}", f"--spare={keeper.aside_of(os.fspath(pool))}"]
+        words += [f"--pool={pool}", f"--spare={pool}", f"--spare={keeper.aside_of(os.fspath(pool))}"]
     if saved:
         words += [f"--saved={saved}", f"--spare={saved}"]
-        words += [word for pool in pools for word in (f"--beside={pool.parent}", f"--data={pool}")]
-        here = Path(os.path.realpath(cwd))
-        words += [f"--shared={pool.parent}" for pool in pools if here.is_relative_to(pool.parent)]
     return [*words, "--", *command]
 
 

@@ -123,7 +123,7 @@ def record(
                 program_pools.copy(pool, snapshots[os.fspath(pool)])
         words = command(valgrind, log, argv)
         with supervised(
-            other_files.watched(words, pools=pools, cwd=cwd or Path.cwd(), scratch=scratch, saved=saved),
+            other_files.watched(words, pools=pools, scratch=scratch, saved=saved),
             cwd=cwd or Path.cwd(),
             environment=os.environ if environment is None else environment,
             timeout=timeout,

@@ -191,7 +191,7 @@ def _stream(
         )
     saved = aside.saved if aside else None
     with supervised(
-        other_files.watched(command, pools=recording.pools, cwd=recording.cwd, scratch=scratch, saved=saved),
+        other_files.watched(command, pools=recording.pools, scratch=scratch, saved=saved),
         cwd=recording.cwd,
         environment=variables,
         timeout=recording.timeout,
@@ -249,9 +249,7 @@ def _scheduled(
     for status in sorted(recording.allowed - {0}):
         arguments += ["--allow-exit", str(status)]
     saved = aside.saved if aside else None
-    watching = other_files.watched(
-        (), pools=recording.pools, cwd=recording.cwd, scratch=scratch, saved=saved, asks=True
-    )
+    watching = other_files.watched((), pools=recording.pools, scratch=scratch, saved=saved, asks=True)
     arguments += ["--other-files", str(other_files.report(scratch))]
     answer, raw = engine.single(
         paths.engine(),

@@ -162,14 +162,33 @@ def test_what_the_program_makes_in_the_folder_of_the_commands_stays(beside: Besi
     assert not (beside.kv.folder / "db-more").exists()
 
 
-def test_what_recovery_writes_elsewhere_is_undone(beside: Beside) -> None:
-    seen = beside.kv.folder / "seen"
+def test_data_in_the_folder_of_the_commands_comes_back_and_logs_stay(beside: Beside) -> None:
+    """As in a folder of LevelDB that is the working folder: CURRENT is renamed over, and an old table removed."""
+    folder = beside.kv.folder
+    (folder / "CURRENT").write_bytes(b"\x01")
+    (folder / "old").write_text("old\n")
+    (folder / "log").write_text("before\n")
+    change = "rm -f old; echo more >> log; echo x > CURRENT.new; mv CURRENT.new CURRENT"
+    record = f"sh -c '{change}; exec {beside.program} single run db'"
+    recover = f"sh -c '{change}; exec {beside.program} single check {{image}}'"
+    words = ["--record", record, "--recover", recover, "--device", "db", "--format", "text", "--explain", "0"]
+    words += ["--tracer", "llvm" if beside.program.name.endswith("llvm") else "valgrind"]
+    assert_depends(beside.kv.cli("run", *words, "--json"), folder / "CURRENT", folder / "old")
+    assert ((folder / "CURRENT").read_bytes(), (folder / "old").read_text()) == (b"\x01", "old\n")
+    assert (folder / "log").read_text().startswith("before\nmore\n")
+
+
+def test_what_recovery_writes_beside_the_data_is_undone(beside: Beside) -> None:
+    """Elsewhere it may write what the user wants to read."""
+    seen = beside.data / "seen"
     seen.write_text("before\n")
-    recover = f"sh -c 'echo more >> seen; mkdir -p made/by; exec {beside.program} single check {{image}}'"
+    write = "echo more >> data/seen; mkdir -p data/made/by; echo more > log"
+    recover = f"sh -c '{write}; exec {beside.program} single check {{image}}'"
     words = ["--record", f"{beside.program} single run data/db", "--recover", recover, "--device", "data/db"]
     assert beside.kv.cli("run", *words, "--format", "text").code == 0
     assert seen.read_text() == "before\n"
-    assert not (beside.kv.folder / "made").exists()
+    assert not (beside.data / "made").exists()
+    assert (beside.kv.folder / "log").read_text() == "more\n"
 
 
 @pytest.mark.parametrize("setup", ["", "sh -c 'head -c 4096 /dev/zero > data/db'"])

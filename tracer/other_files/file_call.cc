@@ -17,11 +17,14 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <system_error>
 
 namespace powercut {
 namespace {
 
 using Change = FileUse::Change;
+
+constexpr const char* kHidden = "a process that may not be looked into";
 
 // The process that makes a call, and its arguments.
 class Caller {
@@ -34,7 +37,10 @@ class Caller {
 
   bool read(uint64_t address, void* data, size_t size) const {
     const iovec to = {data, size}, from = {reinterpret_cast<void*>(address), size};
-    return process_vm_readv(thread_, &to, 1, &from, 1, 0) == static_cast<ssize_t>(size);
+    const ssize_t done = process_vm_readv(thread_, &to, 1, &from, 1, 0);
+    // Anything else than a wrong address or a process that has ended: nobody knows what the call is on.
+    refused_ = refused_ || (done < 0 && errno != EFAULT && errno != ESRCH);
+    return done == static_cast<ssize_t>(size);
   }
 
   // Nothing where there is no text: the call will fail.
@@ -58,8 +64,13 @@ class Caller {
   std::string open_on(int descriptor) const {
     const std::string link = proc_ + (descriptor == AT_FDCWD ? "/cwd" : "/fd/" + std::to_string(descriptor));
     std::error_code wrong;
-    return std::filesystem::read_symlink(link, wrong).string();
+    const std::string path = std::filesystem::read_symlink(link, wrong).string();
+    refused_ = refused_ || (wrong && wrong != std::errc::no_such_file_or_directory);
+    return path;
   }
+
+  // Whether something of the process could not be looked at.
+  bool refused() const { return refused_; }
 
   // The path as this process would write it.
   std::string absolute(int folder, const std::string& path) const {
@@ -74,6 +85,7 @@ class Caller {
   const pid_t thread_;
   const std::string proc_;
   const __u64* args_;
+  mutable bool refused_ = false;
 };
 
 // Without links in its folders; the name itself stays. A path that ends in no name becomes that of its folder.
@@ -228,6 +240,7 @@ FileCall described(const seccomp_notif& call) {
   const Caller caller(call);
   if (call.data.nr == SYS_getdents || call.data.nr == SYS_getdents64) {
     out.uses.push_back({.path = caller.open_on(caller.descriptor(0)), .lists = true});
+    if (caller.refused()) out.unseen = kHidden;
     return out;
   }
   for (Named& named : names_of(call.data.nr, caller)) {
@@ -248,6 +261,7 @@ FileCall described(const seccomp_notif& call) {
     }
     out.uses.push_back(std::move(use));
   }
+  if (caller.refused()) out.unseen = kHidden;
   return out;
 }
 
