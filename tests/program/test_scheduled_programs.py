@@ -85,7 +85,8 @@ def test_dumps_that_are_not_judged_where_operations_overlap_are_not_complete(kv:
     answer = kv.cli("run", *words, *dumps("within.c"), "--explain", "0", "--format", "text", "--json")
     coverage = answer.run["coverage"]
     assert (answer.code, answer.run["verdict"], coverage["kind"]) == (3, "consistent", "sampled"), answer
-    reason = re.fullmatch(r"at (\d+) of (\d+) crash points the output of --dump was not judged: (.*)", coverage["reason"])
+    words = r"at (\d+) of (\d+) crash points the output of --dump was not judged: (.*)"
+    reason = re.fullmatch(words, coverage["reason"])
     assert reason, coverage
     assert 0 < int(reason[1]) < int(reason[2]) == answer.run["crash_points"]
     assert reason[3].startswith("operations of several threads overlap")

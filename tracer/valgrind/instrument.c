@@ -98,7 +98,8 @@ static IRExpr* string_flags(Block* block) {
   IRExpr* last = binop(block, Ity_I1, Iop_CmpEQ64, block->round, number(1));
   IRExpr* bit = binop(block, Ity_I64, Iop_Shl64, assign(block, Ity_I64, IRExpr_Unop(Iop_1Uto64, last)),
                       IRExpr_Const(IRConst_U8(15)));
-  return binop(block, Ity_I64, Iop_Or64, bit, number(kPowercutStoreString | kPowercutStoreContinues | kPowercutStoreRound));
+  return binop(block, Ity_I64, Iop_Or64, bit,
+               number(kPowercutStoreString | kPowercutStoreContinues | kPowercutStoreRound));
 }
 
 static void after_store(Block* block, IRExpr* address, ULong size, IRExpr* guard) {

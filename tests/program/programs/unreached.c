@@ -16,9 +16,7 @@ struct pool {
   uint64_t value, repaired, forgotten;
 };
 
-static void flush(const void* address) {
-  __asm__ volatile("clwb %0; sfence" ::"m"(*(const char*)address) : "memory");
-}
+static void flush(const void* address) { __asm__ volatile("clwb %0; sfence" ::"m"(*(const char*)address) : "memory"); }
 
 __attribute__((noinline)) static void store_value(struct pool* pool) {
   pool->value = 1;

@@ -2,8 +2,8 @@
 //
 //     store WAY run|check FILE [SIDE]
 //
-// `run` counts to three: two sectors of the file hold the number. `check` ends with status 0 where both hold the same, as
-// far as the way promises that. A way that ends in "-buggy" forgets a sync.
+// `run` counts to three: two sectors of the file hold the number. `check` ends with status 0 where both hold the same,
+// as far as the way promises that. A way that ends in "-buggy" forgets a sync.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
