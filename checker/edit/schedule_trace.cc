@@ -51,6 +51,12 @@ Result<ScheduleTrace> write_schedule(const std::string& trace, TraceFollower& fo
   Event event;
   while ((*reader)->next(&event) && event.kind != EventKind::kFork) copier.append(event);
   if ((*reader)->error()) return usage_error(*(*reader)->error());
+  if (metadata.contains("program")) {
+    Event begins;
+    begins.kind = EventKind::kMarker;
+    begins.text = kScheduleBegins;
+    copier.append(begins);
+  }
   ScheduleTrace result;
   result.first = writer->events();
   // Stacks are defined before they are used: those of the schedule may stand behind the fork.

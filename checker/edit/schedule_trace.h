@@ -10,6 +10,9 @@
 
 namespace powercut {
 
+// Of a program's trace: the marker that stands where the tree had its fork.
+inline constexpr const char* kScheduleBegins = "powercut: the schedule begins";
+
 struct ScheduleTrace {
   uint64_t events = 0;
   uint64_t first = 0;  // of the schedule: events before it are of one thread

@@ -77,8 +77,22 @@ bool prints(const ProgramOutcome& once, const ProgramOutcome& outcome, size_t at
 
 }  // namespace
 
-Result<ExpectedOutputs> ExpectedOutputs::take(TraceReader* reader, uint64_t space, const Observe& observe) {
+Result<ExpectedOutputs> ExpectedOutputs::take(TraceReader* reader, uint64_t space, const Observe& observe,
+                                              const ExpectedOutputs* tree) {
   ExpectedOutputs out;
+  if (tree != nullptr) {
+    out.orders_ = tree->orders_;
+    out.in_order_ = tree->in_order_;
+  }
+  return take(std::move(out), reader, space, observe, false);
+}
+
+Result<ExpectedOutputs> ExpectedOutputs::take_orders(TraceReader* reader, uint64_t space, const Observe& observe) {
+  return take(ExpectedOutputs{}, reader, space, observe, true);
+}
+
+Result<ExpectedOutputs> ExpectedOutputs::take(ExpectedOutputs out, TraceReader* reader, uint64_t space,
+                                              const Observe& observe, bool orders_alone) {
   Operations operations;
   Visible visible(space);
   int timeouts = 0;
@@ -86,7 +100,7 @@ Result<ExpectedOutputs> ExpectedOutputs::take(TraceReader* reader, uint64_t spac
   const auto look = [&](const std::set<uint64_t>& prefixes,
                         std::optional<SerialOrders::Node> node) -> std::optional<EngineError> {
     // Commands that block are waited for twice, not once for each operation.
-    if (timeouts > 1) return std::nullopt;
+    if (timeouts > 1 || (orders_alone && !node)) return std::nullopt;
     std::shared_ptr<const ProgramOutcome>& seen = known[visible.digest()];
     if (seen == nullptr) {
       auto outcome = observe(visible.take_changed());
@@ -189,7 +203,7 @@ std::vector<const ProgramOutcome*> ExpectedOutputs::legal(const Operations& oper
     if (!out.empty() && (operations.history() == nullptr || operations.serial())) return out;
   }
   // Those that overlapped may have come to something else than what the schedule shows, and nobody has seen which.
-  if (operations.history() == nullptr) return out;
+  if (operations.history() == nullptr || orders_.empty()) return out;
   const auto [at, fresh] = known_.try_emplace(operations.history_name());
   if (fresh) at->second = in_some_order(operations, nullptr);
   out.insert(out.end(), at->second.begin(), at->second.end());

@@ -29,8 +29,12 @@ class ExpectedOutputs {
   // Runs the commands on the visible image that it is given, as lines that changed since the last call.
   using Observe = std::function<Result<ProgramOutcome>(const std::vector<std::pair<uint64_t, Content>>&)>;
 
-  // Reads the whole trace from the reader's first event. `space`: size of the offset space.
-  static Result<ExpectedOutputs> take(TraceReader* reader, uint64_t space, const Observe& observe);
+  // Reads the whole trace from the reader's first event. `space`: size of the offset space. Of a schedule alone: `tree`
+  // is what it was taken from.
+  static Result<ExpectedOutputs> take(TraceReader* reader, uint64_t space, const Observe& observe,
+                                      const ExpectedOutputs* tree = nullptr);
+  // Of a tree: what operations come to one after the other, and nothing else.
+  static Result<ExpectedOutputs> take_orders(TraceReader* reader, uint64_t space, const Observe& observe);
 
   // The legal outputs at an instant; nothing when only exit status counts.
   std::vector<const ProgramOutcome*> legal(const Operations& operations) const;
@@ -49,10 +53,16 @@ class ExpectedOutputs {
   bool fails_at_the_end(const Operations& operations, const ProgramOutcome& outcome) const;
   bool failed_before(const Operations& operations, const ProgramOutcome& outcome) const;
   uint64_t observed() const { return after_.size(); }
+  // Whether operations have overlapped, and it is known what they come to one after the other.
+  bool has_orders_of(const Operations& operations) const {
+    return operations.history() != nullptr && !operations.serial() && !orders_.empty();
+  }
 
  private:
   using Outcomes = std::vector<std::shared_ptr<const ProgramOutcome>>;
 
+  static Result<ExpectedOutputs> take(ExpectedOutputs out, TraceReader* reader, uint64_t space, const Observe& observe,
+                                      bool orders_alone);
   bool failed_after(uint64_t prefix, const ProgramOutcome& outcome) const;
   std::vector<const ProgramOutcome*> in_some_order(const Operations& operations,
                                                    const SerialOrders::Which& any_answer) const;

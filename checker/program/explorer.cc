@@ -198,6 +198,7 @@ void ProgramExplorer::begin_point() {
     ++out_.before_operations;
   } else if (commands_.print() && expected_->legal(operations_).empty()) {
     ++out_.unjudged_outputs;
+    out_.overlapped = out_.overlapped || operations_.begun_since_settled() > 1;
   }
   Open& open = open_[follower_->instant().ordinal];
   open.states = states;

@@ -60,6 +60,7 @@ struct ProgramExplored {
   // Crash points where only exit status counted although commands print: before the first operation, when nothing is
   // promised; and where it is not known what they may print.
   uint64_t before_operations = 0, unjudged_outputs = 0;
+  bool overlapped = false;  // at some of these, operations of several threads
   std::map<std::string, Json> findings;
   std::string searched;  // of a tree of schedules: what it covers (tracer/format/FORMAT.md)
   bool left_processes = false;

@@ -100,8 +100,8 @@ ProgramViolation wrong_output(const ProgramOutcome& outcome, size_t at, const st
   } else {
     out.invariant = "structure";
     out.kind = kind_of(found.step) + "/other";
-    const bool overlapped = operations.history() != nullptr && !operations.serial();
-    out.message += overlapped ? "of no order of the operations: " : "of no prefix of the operations: ";
+    out.message +=
+        expected.has_orders_of(operations) ? "of no order of the operations: " : "of no prefix of the operations: ";
   }
   // One operation may be in flight: what is wrong is told against the state that differs least.
   for (size_t i = 0; i < right.size(); ++i) {

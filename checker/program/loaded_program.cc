@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/command_line.h"
+#include "base/user_file.h"
 #include "checker/program/command.h"
 #include "powercut/contents.h"
 #include "replayer/models/model.h"
@@ -172,9 +173,29 @@ Result<ExpectedOutputs> LoadedProgram::expected(const std::atomic<bool>* cancel,
   if (!commands_.print()) return ExpectedOutputs{};
   auto reader = open_trace(trace_);
   if (!reader) return reader.error();
-  auto made = worker("expected", cancel);
+  // Of a schedule alone: the trace of the tree has what its operations come to in other orders.
+  std::optional<ExpectedOutputs> tree;
+  const Json metadata = parse_json((*reader)->metadata());
+  const Json schedule = metadata.is_object() ? metadata.value("schedule", Json::object()) : Json::object();
+  const auto whole = open_trace(schedule.value("of", std::string()));
+  if (whole) {
+    auto orders = observed("orders", cancel, executions, ran, [&](const ExpectedOutputs::Observe& observe) {
+      return ExpectedOutputs::take_orders(whole->get(), pools_.space, observe);
+    });
+    if (!orders) return orders.error();
+    tree = std::move(*orders);
+  }
+  return observed("expected", cancel, executions, ran, [&](const ExpectedOutputs::Observe& observe) {
+    return ExpectedOutputs::take(reader->get(), pools_.space, observe, tree ? &*tree : nullptr);
+  });
+}
+
+Result<ExpectedOutputs> LoadedProgram::observed(
+    const std::string& name, const std::atomic<bool>* cancel, uint64_t* executions, const std::function<void()>& ran,
+    const std::function<Result<ExpectedOutputs>(const ExpectedOutputs::Observe&)>& take) const {
+  auto made = worker(name, cancel);
   if (!made) return made.error();
-  return ExpectedOutputs::take(reader->get(), pools_.space, [&](const auto& lines) {
+  return take([&](const auto& lines) {
     ++*executions;
     ran();
     for (const auto& [line, content] : lines) (*made)->files().put(line, content);

@@ -56,6 +56,11 @@ class LoadedProgram {
   void clear(uint8_t* memory) const;
 
  private:
+  // `take` is given what runs the commands on an image, in a worker of that name.
+  Result<ExpectedOutputs> observed(
+      const std::string& name, const std::atomic<bool>* cancel, uint64_t* executions, const std::function<void()>& ran,
+      const std::function<Result<ExpectedOutputs>(const ExpectedOutputs::Observe&)>& take) const;
+
   std::string trace_;
   TracePools pools_;
   ProgramCommands commands_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "checker/edit/schedule_trace.h"
 #include "checker/program/program_finding.h"
 #include "xxhash.h"
 
@@ -29,7 +30,13 @@ uint64_t answered_by(const Event& event) {
 }  // namespace
 
 void Operations::apply(const Event& event) {
+  if (event.kind == EventKind::kMarker && event.text == kScheduleBegins) {
+    forked_ = true;
+    ordered_ = in_flight_.empty();
+    return;
+  }
   if (event.kind == EventKind::kFork) {
+    forked_ = true;
     ordered_ = in_flight_.empty();
     root_ = std::make_shared<const Operations>(*this);
     return;
@@ -82,7 +89,7 @@ void Operations::apply(const Event& event) {
 }
 
 void Operations::note_begin(const Event& event) {
-  if (root_ == nullptr) return;
+  if (!forked_) return;
   const auto of_thread = [&](const MarkedOperation& operation) { return operation.thread == event.thread; };
   if (std::ranges::any_of(in_flight_, of_thread)) ordered_ = false;
   serial_ = serial_ && in_flight_.empty();
@@ -97,7 +104,7 @@ void Operations::note_begin(const Event& event) {
 }
 
 void Operations::note_end(const Event& event) {
-  if (root_ == nullptr) return;
+  if (!forked_) return;
   const auto pending = [&](const HistoryOperation& operation) {
     return operation.thread == event.thread && !operation.answered;
   };

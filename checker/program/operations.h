@@ -49,10 +49,10 @@ class Operations {
   uint64_t begun_since_settled() const { return begun_since_settled_; }
   // A power cut of the scenario took the end of an operation, and none has ended since: what holds is not known.
   bool unsettled() const { return unsettled_; }
-  // In a tree of schedules: those since the fork, in the order in which they began. Null: there is no tree, or they
-  // have no orders, since one was in flight at the fork, a thread has begun one within another, or a power cut of the
-  // scenario has ended one.
-  const MarkedHistory* history() const { return root_ != nullptr && ordered_ ? &history_ : nullptr; }
+  // In a tree of schedules, or in one of them: those since the fork, in the order in which they began. Null: there is
+  // no tree, or they have no orders, since one was in flight at the fork, a thread has begun one within another, or a
+  // power cut of the scenario has ended one.
+  const MarkedHistory* history() const { return forked_ && ordered_ ? &history_ : nullptr; }
   // Names the history: two that differ have different names.
   uint64_t history_name() const { return history_name_; }
   // Of these, whether each began when no other one was in flight.
@@ -70,7 +70,7 @@ class Operations {
   std::vector<Settled> settled_;
   MarkedHistory history_;
   uint64_t history_name_ = 0, instants_ = 0;
-  bool ordered_ = true, serial_ = true;
+  bool forked_ = false, ordered_ = true, serial_ = true;
   // In a tree of schedules: what it goes back to, and a digest of the schedule up to here.
   std::shared_ptr<const Operations> root_;
   uint64_t path_ = 0;

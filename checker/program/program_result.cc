@@ -88,12 +88,12 @@ Json program_result(const ProgramRun& run) {
   const bool nothing = searched.is_object() && !all_schedules && explored.crash_points == 0;
   const std::string printing = printing_options(run.commands);
   const bool all_outputs = explored.unjudged_outputs == 0;
-  const bool threads = searched.is_object() || run.threads > 1;
   const std::string unjudged =
       "at " + std::to_string(explored.unjudged_outputs) + " of " + std::to_string(explored.crash_points) +
       " crash points the output of " + printing + " was not judged: " +
-      (threads ? "operations of several threads overlap, and not all of their orders were run one after the other"
-               : "recovery fails where the operations have ended and nothing is lost");
+      (explored.overlapped
+           ? "operations of several threads overlap, and not all of their orders were run one after the other"
+           : "recovery fails where the operations have ended and nothing is lost");
   const bool complete = all_images && all_schedules && all_outputs;
   const std::string sampled =
       explored.hung

@@ -39,6 +39,8 @@ class SerialOrders {
   // The node of operations that came one after the other, and all ended.
   Node add(const MarkedHistory& serial);
 
+  bool empty() const { return nodes_.size() == 1; }
+
   struct Explained {
     std::vector<Node> nodes;                       // of each order that explains the history
     std::optional<std::vector<uint32_t>> unknown;  // the threads of an order that is not in the tree

@@ -85,12 +85,23 @@ def test_dumps_that_are_not_judged_where_operations_overlap_are_not_complete(kv:
     answer = kv.cli("run", *words, *dumps("within.c"), "--explain", "0", "--format", "text", "--json")
     coverage = answer.run["coverage"]
     assert (answer.code, answer.run["verdict"], coverage["kind"]) == (3, "consistent", "sampled"), answer
-    words = r"at (\d+) of (\d+) crash points the output of --dump was not judged: (.*)"
-    reason = re.fullmatch(words, coverage["reason"])
+    told = r"at (\d+) of (\d+) crash points the output of --dump was not judged: (.*)"
+    reason = re.fullmatch(told, coverage["reason"])
     assert reason, coverage
     assert 0 < int(reason[1]) < int(reason[2]) == answer.run["crash_points"]
     assert reason[3].startswith("operations of several threads overlap")
     assert coverage["reason"] in answer.run["not_checked"]["notes"]
+
+
+@pytest.mark.parametrize("source", ["resize.c", "lookup.c"])
+def test_a_dump_that_no_order_explains_is_explained_in_its_schedule(kv: Kv, source: str) -> None:
+    """Which has other orders of the operations from the trace that it was taken from."""
+    build(kv.folder, source, "-DBUG")
+    words = ["--record", "./prog run pool", "--recover", "./prog check pool", "--pool", "pool", *dumps(source)]
+    answer = kv.cli("run", *words, "--threads", "scheduled", "--format", "text")
+    assert answer.code == 1, answer
+    assert "Missing order: B before " in answer.out
+    assert "Re-checked with the fix: consistent (complete" in answer.out
 
 
 def odd(kv: Kv, what: str, *more: str) -> Answer:
