@@ -95,7 +95,7 @@ def test_dumps_that_are_not_judged_where_operations_overlap_are_not_complete(kv:
 
 @pytest.mark.parametrize("source", ["resize.c", "lookup.c"])
 def test_a_dump_that_no_order_explains_is_explained_in_its_schedule(kv: Kv, source: str) -> None:
-    """Which has other orders of the operations from the trace that it was taken from."""
+    """The trace of the schedule lacks other orders of the operations, and the trace that it was taken from has them."""
     build(kv.folder, source, "-DBUG")
     words = ["--record", "./prog run pool", "--recover", "./prog check pool", "--pool", "pool", *dumps(source)]
     answer = kv.cli("run", *words, "--threads", "scheduled", "--format", "text")

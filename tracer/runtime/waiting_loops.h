@@ -2,9 +2,9 @@
 //
 // - The thread is in a state that it was in before: the same registers, stack and memory. It does the same again, so it
 //   sleeps until memory is another one. Memory takes part by a digest which each store brings up to date, so that a
-//   turn which takes a lock and gives it back comes to the same.
+//   turn which takes a lock and gives it back ends with the memory that it began with.
 // - It comes to one use of one place again and again, and has changed nothing in between that others could see. It may
-//   count its turns, or wait longer each time. So it lets others go on, and to go on all the same is a preemption.
+//   count its turns, or wait longer each time. The thread lets others go on, and to go on all the same is a preemption.
 //
 // Private to the scheduler of programs.
 #ifndef POWERCUT_TRACER_RUNTIME_WAITING_LOOPS_H_
