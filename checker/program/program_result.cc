@@ -14,6 +14,11 @@ std::string what_to_do(const TracePools& pools) {
                   : "Let nothing but the recorded process store to the pool while it is recorded";
 }
 
+// Whether the program's output has acknowledged its operations.
+bool is_acknowledged(const TracePools& pools) {
+  return pools.program.is_object() && !pools.program.value("ack", std::string()).empty();
+}
+
 // The options whose commands print what is compared.
 std::string printing_options(const ProgramCommands& commands) {
   if (commands.probes.empty()) return "--dump";
@@ -91,7 +96,9 @@ Json program_result(const ProgramRun& run) {
   const std::string unjudged =
       "at " + std::to_string(explored.unjudged_outputs) + " of " + std::to_string(explored.crash_points) +
       " crash points the output of " + printing + " was not judged: " +
-      (explored.overlapped
+      (is_acknowledged(run.pools)
+           ? "acknowledgements left the program together, and between them it is not known what it had promised"
+       : explored.overlapped
            ? "operations of several threads overlap, and not all of their orders were run one after the other"
            : "recovery fails where the operations have ended and nothing is lost");
   const bool complete = all_images && all_schedules && all_outputs;

@@ -73,7 +73,8 @@ def test_an_acknowledgement_before_the_flush_is_found_and_its_twin_is_clean(
 @pytest.mark.parametrize("way", WAYS[:2], ids="-".join)
 def test_what_leaves_a_buffer_late_acknowledges_late(folder: Kv, way: tuple[str, str]) -> None:
     answer = judge(folder, way, "eb")
-    assert (answer.code, answer.run["findings"]) == (0, [])
+    assert (answer.code, answer.run["findings"]) == (3, [])
+    assert "acknowledgements left the program together" in answer.run["coverage"]["reason"]
     assert "all 6 acknowledgements left the program at its end: it holds its output back" in "\n".join(
         answer.run["not_checked"]["notes"]
     )
@@ -82,7 +83,8 @@ def test_what_leaves_a_buffer_late_acknowledges_late(folder: Kv, way: tuple[str,
 @ways
 def test_between_those_that_leave_together_only_exit_statuses_count(folder: Kv, way: tuple[str, str]) -> None:
     clean = judge(folder, way, "2")
-    assert (clean.code, clean.run["verdict"]) == (0, "consistent"), clean
+    assert (clean.code, clean.run["verdict"]) == (3, "consistent"), clean
+    assert "acknowledgements left the program together" in clean.run["coverage"]["reason"]
     assert "6 of 6 acknowledgements left the program together with others" in "\n".join(
         clean.run["not_checked"]["notes"]
     )
