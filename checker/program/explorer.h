@@ -54,6 +54,7 @@ struct ProgramExplored {
   std::string untraced_because;         // why the tracer was given up; empty when it was not
   uint64_t outcomes = 0;                // distinct ones
   uint64_t repeats = 0;                 // runs of images that had been run; all came to the same, unless unrepeatable
+  bool asks_clock = false;              // a run has asked for the time, or may have
   int clock_seconds = 0;                // other seconds of the clock in which some of them were
   uint64_t reordered = 0;               // images with the right lines in another order
   uint64_t timeouts = 0;                // runs that did not end

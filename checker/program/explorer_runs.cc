@@ -183,7 +183,8 @@ void ProgramExplorer::keep_for_later(const std::vector<Choice>& ran) {
 
 void ProgramExplorer::repeat_in_other_seconds() {
   const ImageWorker::Clock clock = workers_->clock();
-  if (clock == ImageWorker::Clock::kNotAsked || kept_.empty()) return;
+  out_.asks_clock = clock != ImageWorker::Clock::kNotAsked;
+  if (!out_.asks_clock || kept_.empty()) return;
   const int seconds = clock == ImageWorker::Clock::kAsked ? kOtherSeconds : kOtherSecondsUnknown;
   const double start = this->seconds();
   const auto second = [] { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); };

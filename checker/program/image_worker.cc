@@ -25,7 +25,7 @@ constexpr size_t kLeastKept = 2048;
 
 // The inodes of an image are changed so many times at least, and as often as this part of the runs' time allows.
 constexpr uint64_t kLeastInodes = 8;
-constexpr double kInodesShare = 0.05;
+constexpr double kInodesShare = 0.02;
 // How long before now an image may have been changed: some eleven days, in nanoseconds.
 constexpr uint64_t kOldest = 1'000'000'000'000'000;
 

@@ -35,9 +35,12 @@ std::string repeated(const ProgramExplored& explored) {
   for (const uint64_t least : {300, 1000, 3000, 10000, 30000, 100000}) {
     if (explored.repeats >= least) told = least;
   }
-  const std::string clock = explored.clock_seconds == 0 ? ""
-                                                        : ". It asks for the time, or may do so: some were repeated in "
-                                                          "other seconds of the clock, and no further apart";
+  const std::string clock =
+      !explored.asks_clock ? ""
+      : explored.clock_seconds > 0
+          ? ". It asks for the time, or may do so: some were repeated in other seconds of the clock, and no further "
+            "apart"
+          : ". It asks for the time, or may do so, and was not run again in another second of the clock";
   // The rule of three: with n repetitions that agree, more than 3/n would have shown in 95 of 100 cases.
   const uint64_t hundredths = (30000 + told - 1) / told;
   std::string bound = std::to_string(hundredths / 100);

@@ -6,7 +6,8 @@
  * images have alike tells none of them from another.
  *
  * An entry is bytes of a line that nothing in this process accessed before: `mask` has a bit for each. So the entries
- * of a line have disjoint masks, and their number is bounded by the bytes that are accessed. */
+ * of a line have disjoint masks, and their number is bounded by the bytes that are accessed. A child of the run adds
+ * entries of its own, with bytes that its parent may have told of. */
 #ifndef POWERCUT_TRACER_RUNTIME_READS_READ_LOG_H_
 #define POWERCUT_TRACER_RUNTIME_READS_READ_LOG_H_
 
