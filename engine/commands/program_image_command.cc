@@ -196,7 +196,7 @@ Result<Json> run_image(const ImageOptions& options, const EventStream& events) {
   for (int i = 0; i < options.runs; ++i) {
     // A clock that is printed in seconds is another one then.
     if (i > 0 && (*worker)->clock() == ImageWorker::Clock::kAsked) std::this_thread::sleep_for(std::chrono::seconds(1));
-    auto outcome = (*worker)->run(i % 2 != 0);
+    auto outcome = (*worker)->run();
     if (!outcome) return outcome.error();
     outcomes.push_back(std::move(*outcome));
   }
