@@ -19,8 +19,8 @@ constexpr double kMostRepeatSeconds = 5, kRepeatShare = 0.25;
 // Images that are run in other seconds of the clock, and in how many: a recovery that asks for the time modulo seven
 // shows. Where nobody knows whether it asks, in one.
 constexpr size_t kMostKept = 128;
-constexpr int kOtherSeconds = 6, kOtherSecondsUnknown = 1;
-// Such a second is given up when this much of the run's time, and more than so many seconds, have gone into them.
+constexpr int kOtherSeconds = 6;
+// No other second is begun after this many seconds of them, or kRepeatShare of the run's time if that is more.
 constexpr double kMostClockSeconds = 10;
 
 }  // namespace
@@ -184,19 +184,21 @@ void ProgramExplorer::keep_for_later(const std::vector<Choice>& ran) {
 void ProgramExplorer::repeat_in_other_seconds() {
   const ImageWorker::Clock clock = workers_->clock();
   out_.asks_clock = clock != ImageWorker::Clock::kNotAsked;
-  if (!out_.asks_clock || kept_.empty()) return;
-  const int seconds = clock == ImageWorker::Clock::kAsked ? kOtherSeconds : kOtherSecondsUnknown;
-  const double start = this->seconds();
-  const auto second = [] { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); };
-  for (auto last = second(); out_.clock_seconds < seconds && !stopped();) {
-    const double spent = this->seconds() - start;
-    if (spent > std::max(kMostClockSeconds, kRepeatShare * this->seconds())) return;
-    if (second() == last) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      continue;
-    }
-    last = second();
-    if (!repeat_kept()) return;
+  if (!out_.asks_clock || kept_.empty() || stopped()) return;
+  const double start = seconds();
+  const auto late = [&] { return seconds() - start > std::max(kMostClockSeconds, kRepeatShare * seconds()); };
+  if (clock == ImageWorker::Clock::kUnknown) {
+    // Nobody can tell these runs another time.
+    const auto second = [] { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); };
+    for (const auto first = second(); second() == first;) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (repeat_kept()) ++out_.clock_seconds;
+    return;
+  }
+  for (int shift = 1; shift <= kOtherSeconds && !stopped() && !late(); ++shift) {
+    workers_->shift_clock(shift);
+    const bool all = repeat_kept();
+    workers_->shift_clock(0);
+    if (!all) return;
     ++out_.clock_seconds;
   }
 }

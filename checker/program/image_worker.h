@@ -126,6 +126,8 @@ class ImageWorker {
   // Whether a run has asked which time it is, as far as that is known.
   enum class Clock : uint8_t { kNotAsked, kUnknown, kAsked };
   Clock clock() const;
+  // Runs that begin from now on are told a time that many seconds later. Precondition: clock() is kAsked.
+  void shift_clock(int seconds) const;
   // From now on no run reports its reads. False: none did before, or there is no tracer.
   bool distrust_reports(const std::string& why);
   // Sentences about how the commands are run, for the result.

@@ -272,6 +272,10 @@ ImageWorker::Clock ImageWorkers::clock() const {
   return clock(*std::ranges::max_element(members_, {}, clock));
 }
 
+void ImageWorkers::shift_clock(int seconds) {
+  for (auto& member : members_) member->worker->shift_clock(seconds);
+}
+
 bool ImageWorkers::distrust_reports(const std::string& why) {
   {
     Lock lock(mutex_);

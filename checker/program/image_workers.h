@@ -64,6 +64,8 @@ class ImageWorkers {
   bool report() const;
   // What is known of all runs' questions for the time.
   ImageWorker::Clock clock() const;
+  // ImageWorker::shift_clock() of each; no run is under way.
+  void shift_clock(int seconds);
   // ImageWorker::distrust_reports() of each. False where it changes nothing.
   bool distrust_reports(const std::string& why);
   const TracePools& pools() const { return members_.front()->worker->pools(); }

@@ -20,7 +20,8 @@ extern "C" {
  * paths and images, "path US image RS path US image …" (ASCII separators). */
 #define POWERCUT_FORK_FD "POWERCUT_FORK_FD"
 #define POWERCUT_FORK_POOLS "POWERCUT_FORK_POOLS"
-/* A file that a run makes when it asks which time it is, in itself or a child. */
+/* A file that a run makes when it asks which time it is, in itself or a child. Where it is there and holds a number,
+ * the run is told a time that many seconds later. */
 #define POWERCUT_FORK_CLOCK "POWERCUT_FORK_CLOCK"
 /* Set where it is to serve only under a tracer that records what it reads. One that cannot ends with this status: its
  * constructors have used a pool. */
