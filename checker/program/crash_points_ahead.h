@@ -3,23 +3,23 @@
 #ifndef POWERCUT_CHECKER_PROGRAM_CRASH_POINTS_AHEAD_H_
 #define POWERCUT_CHECKER_PROGRAM_CRASH_POINTS_AHEAD_H_
 
-#include <functional>
 #include <memory>
-#include <vector>
 
 #include "checker/program/image_memo.h"
+#include "checker/program/walk_points.h"
 
 namespace powercut {
 
 class CrashPointsAhead {
  public:
-  // `follower`: at the start of the trace, over `pool`, which nobody else has.
-  CrashPointsAhead(std::unique_ptr<TraceFollower> follower, const uint8_t* pool, ImageWorkers* workers)
-      : follower_(std::move(follower)), pool_(pool), names_(pool), workers_(workers) {}
+  // `follower`: at the start of the trace, over `pool`, which nobody else has. `points`: those of the explorer's walk.
+  CrashPointsAhead(std::unique_ptr<TraceFollower> follower, const uint8_t* pool, WalkPoints points,
+                   ImageWorkers* workers)
+      : follower_(std::move(follower)), pool_(pool), names_(pool), points_(std::move(points)), workers_(workers) {}
 
-  // Goes on to the first crash point that the workers have not been told of, and tells them. False at the end, and
-  // where it is far ahead. `wanted`, by a crash point's number: whether the explorer will look at it.
-  bool next(const std::function<bool(uint64_t)>& wanted);
+  // Goes on to the first crash point that the workers have not been told of, and tells them. False at the end, where it
+  // is far ahead, and where the workers know the crash points otherwise.
+  bool next();
 
   const uint8_t* pool() const { return pool_; }
   LineSets sets() const { return follower_->frontier().sets(); }
@@ -29,8 +29,9 @@ class CrashPointsAhead {
   std::unique_ptr<TraceFollower> follower_;
   const uint8_t* pool_;
   ImageNames names_;
+  const WalkPoints points_;
   ImageWorkers* workers_;
-  size_t points_ = 0;  // that it has come to
+  size_t told_ = 0;  // crash points that the workers were told of, or that were compared with what they know
 };
 
 }  // namespace powercut

@@ -130,13 +130,16 @@ ProgramExplored ProgramExplorer::explore() {
 }
 
 bool ProgramExplorer::walk() {
+  points_ = points_of_walk();
   if (!first_) {
     if (open_.empty() || stopped()) return false;
+    if (points_.ordinals().empty()) return true;
     workers_->clear();
     names_ = ImageNames(pool_);
     operations_ = {};
     stored_outside_ = false;
     last_store_ = 0;
+    sets_.clear();  // they are the last follower's
   }
   ahead_.reset();
   auto begun = begin_(pool_);
@@ -148,7 +151,7 @@ bool ProgramExplorer::walk() {
   // Cuts inside recovery put lines into the images that no crash point tells of.
   if (pool_ahead_ != nullptr && !commands_.cut) {
     auto ahead = begin_(pool_ahead_);
-    if (ahead) ahead_.emplace(std::move(*ahead), pool_ahead_, workers_);
+    if (ahead) ahead_.emplace(std::move(*ahead), pool_ahead_, points_, workers_);
   }
   const auto saw = [this](const Event& event) {
     operations_.apply(event);
@@ -159,38 +162,63 @@ bool ProgramExplorer::walk() {
     stored_outside_ = true;
     last_store_ = event.stack;
   };
-  const uint64_t until = first_ ? 0 : open_.rbegin()->first;
+  size_t visited = 0;
   while (follower_->next(saw)) {
-    const uint64_t number = follower_->instant().ordinal;
     if (first_) out_.crash_points = follower_->crash_points();
     if (follower_->trouble()) {
       if (first_) found(trouble_finding(*follower_->trouble(), operations_, follower_->schedule(), context()));
       continue;
     }
-    if (!wanted(number)) continue;
-    workers_->next(follow_images(follower_.get(), pool_, &names_));
-    if (first_) begin_point();
+    if (!points_.has(follower_->instant().ordinal)) continue;
+    ++visited;
+    if (!begin_point()) return false;
     // After the end of the budget the first walk goes on and counts what is left.
     if (!stopped()) crash_point();
-    if (out_.interrupted || (!first_ && (number == until || stopped()))) return !stopped();
+    if (out_.interrupted || (!first_ && (visited == points_.ordinals().size() || stopped()))) return !stopped();
   }
-  if (!first_) return true;
+  if (!first_) {
+    return apart("a walk over the trace came to " + std::to_string(visited) + " of its " +
+                 std::to_string(points_.ordinals().size()) + " crash points");
+  }
   out_.searched = follower_->searched();
   if (follower_->error()) out_.troubles.push_back(follower_->error()->message());
   if (out_.searched.empty() && operations_.begun() > 0) out_.operations = {operations_.begun(), 0};
   return true;
 }
 
-bool ProgramExplorer::wanted(uint64_t number) const {
-  if (first_) return true;
-  const auto at = open_.find(number);
-  if (at == open_.end()) return false;
-  const Open& open = at->second;
-  if (!promising_ || open.traced == 0) return true;
-  return (open.states - open.covered) * open.traced <= open.covered * effort_.traced;
+WalkPoints ProgramExplorer::points_of_walk() const {
+  if (first_) return {};
+  const auto wanted = [this](const Open& open) {
+    if (!promising_ || open.traced == 0) return true;
+    return (open.states - open.covered) * open.traced <= open.covered * effort_.traced;
+  };
+  std::vector<uint64_t> out;
+  for (const auto& [number, open] : open_) {
+    if (wanted(open)) out.push_back(number);
+  }
+  return WalkPoints(std::move(out));
 }
 
-void ProgramExplorer::begin_point() {
+bool ProgramExplorer::begin_point() {
+  const uint64_t number = follower_->instant().ordinal;
+  if (const auto wrong = workers_->next(number, follow_images(follower_.get(), pool_, &names_))) {
+    return ended_by(*wrong);
+  }
+  if (first_) count_point();
+  const BigInt &before = open_[number].states, &now = follower_->frontier().states();
+  if (before == now) return true;
+  return apart("crash point " + std::to_string(number) + " has " + now.str() +
+               " images in one walk over the trace, and " + before.str() + " in another one");
+}
+
+bool ProgramExplorer::apart(const std::string& what) {
+  out_.came_apart = true;
+  out_.troubles.push_back("powercut-engine: " + what +
+                          ". This is a defect of powercut, so there is no verdict. Report it with the trace");
+  return false;
+}
+
+void ProgramExplorer::count_point() {
   const BigInt states = follower_->frontier().states();
   out_.states += states;
   out_.truncated = out_.truncated || follower_->frontier().truncated();
@@ -336,12 +364,12 @@ void ProgramExplorer::check_answers() {
   std::vector<Choice> choices;
   for (const Judged& one : to_check_) choices.push_back(one.choice);
   const std::vector<Judged> checked = std::exchange(to_check_, {});
-  const auto ran = workers_->run(sets_, choices);
+  const auto ran = workers_->run(sets_, choices, image_names(choices));
   if (!ran) return;  // interrupted, or the next run will have it too
   out_.repeats += choices.size();
   for (size_t i = 0; i < choices.size() && !out_.unrepeatable; ++i) {
     const ProgramOutcome& once = memo_[checked[i].outcome];
-    if (!(*ran)[i].alike(once, options_.ordered)) not_repeatable(once, (*ran)[i]);
+    if (!(*ran)[i].alike(once, options_.ordered)) not_repeatable(choices[i], once, (*ran)[i]);
   }
 }
 
@@ -370,7 +398,7 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
   }
   if (reports) look_ahead(choices.size());
   auto traced = workers_->trace(sets_, choices, names);
-  if (!traced && listener_.interrupted()) return ended_by(traced.error());
+  if (!traced && (listener_.interrupted() || workers_->came_apart())) return ended_by(traced.error());
   if (!traced) return give_up(traced.error().message());
   for (const ImageWorker::Traced& one : *traced) {
     ++out_.traced;
@@ -399,8 +427,7 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
 void ProgramExplorer::look_ahead(size_t traced) {
   // What does not end would hold workers up.
   if (!ahead_ || out_.timeouts > 0) return;
-  const auto looked_at = [this](uint64_t number) { return wanted(number); };
-  for (size_t room = workers_->room(traced); room > 0 && ahead_->next(looked_at);) {
+  for (size_t room = workers_->room(traced); room > 0 && ahead_->next();) {
     const LineSets sets = ahead_->sets();
     std::vector<Behaviours::Answered> answered;
     std::vector<Box> rest;

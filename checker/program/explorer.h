@@ -70,6 +70,7 @@ struct ProgramExplored {
   bool hung = false;                  // so much time went into runs that do not end that the rest was given up
   bool useless = false;               // ProgramListener::useless()
   bool unrepeatable = false;          // recovery depends on more than its pools: no finding is to be trusted
+  bool came_apart = false;            // powercut's own walks did: the same
   std::vector<std::string> troubles;  // failures of the harness: the verdict is unknown at best
 };
 
@@ -128,12 +129,16 @@ class ProgramExplorer {
   };
   // False when there is nothing more to do.
   bool walk();
-  // Whether the walk at hand looks at this crash point.
-  bool wanted(uint64_t number) const;
+  // The crash points that the walk at hand looks at.
+  WalkPoints points_of_walk() const;
+  // Goes on to the crash point that the follower stands at. False when the walks have come apart.
+  bool begin_point();
   // Gives workers that would wait images of crash points to come, while `traced` images are traced.
   void look_ahead(size_t traced);
   // Counts a crash point, which is open from then on.
-  void begin_point();
+  void count_point();
+  // A difference between two walks is a defect of powercut, and nothing is believed any more; false.
+  bool apart(const std::string& what);
   void crash_point();
   // Covers the crash point, as far as the effort goes. False when the exploration has to end.
   bool cover(std::vector<Judged>* judged);
@@ -165,6 +170,7 @@ class ProgramExplorer {
   // Judges the images of a cut inside recovery; the crash point's lines that it does not store to are as in `box`.
   void inner_point(const Box& box, const Inner& inner);
   ImageName image_name(const Choice& choice) const;
+  std::vector<ImageName> image_names(const std::vector<Choice>& choices) const;
   // The member of the box with as little lost as possible.
   static Choice least_lost(const LineSets& sets, const Box& box);
   // Distinct choices of the box, as many as `most` at most.
@@ -188,7 +194,7 @@ class ProgramExplorer {
   // Whether there should be more repetitions than one an image.
   bool wants_repeats(bool at_the_end) const;
   double seconds() const;
-  void not_repeatable(const ProgramOutcome& once, const ProgramOutcome& again);
+  void not_repeatable(const Choice& choice, const ProgramOutcome& once, const ProgramOutcome& again);
   std::optional<ImageMemo::Id> outcome_of(const Choice& choice);
   bool stopped();
   // An interruption, or a trouble; false.
@@ -239,6 +245,7 @@ class ProgramExplorer {
   ProgramExplored out_;
   // Of the walk at hand.
   bool first_ = true, promising_ = false;
+  WalkPoints points_;
   Effort effort_{};
   bool last_ = false;
   // Of the crash point at hand.

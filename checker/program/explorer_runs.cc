@@ -40,7 +40,7 @@ bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageM
     }
     if (!unknown.empty()) {
       if (stopped()) return false;
-      auto ran = workers_->run(sets_, unknown);
+      auto ran = workers_->run(sets_, unknown, unknown_names);
       if (!ran) return ended_by(ran.error());
       out_.executions += unknown.size();
       const uint64_t timeouts = out_.timeouts;
@@ -59,13 +59,20 @@ bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageM
 }
 
 bool ProgramExplorer::ended_by(const EngineError& error) {
+  out_.came_apart = out_.came_apart || workers_->came_apart();
   out_.interrupted = out_.interrupted || listener_.interrupted();
-  if (!out_.interrupted) out_.troubles.push_back(error.message());
+  if (!out_.interrupted || out_.came_apart) out_.troubles.push_back(error.message());
   return false;
 }
 
 ImageName ProgramExplorer::image_name(const Choice& choice) const {
   return inner_ ? names_.of_others(sets_, choice) : names_.of(sets_, choice);
+}
+
+std::vector<ImageName> ProgramExplorer::image_names(const std::vector<Choice>& choices) const {
+  std::vector<ImageName> out;
+  for (const Choice& choice : choices) out.push_back(image_name(choice));
+  return out;
 }
 
 bool ProgramExplorer::wants_repeats(bool at_the_end) const {
@@ -105,7 +112,7 @@ std::optional<bool> ProgramExplorer::take_reported(const std::vector<Choice>& ch
   const std::vector<Choice> again = wanted_again(unknown, ends);
   if (stopped()) return std::nullopt;
   elsewhere_ = !elsewhere_;
-  auto ran = workers_->run(sets_, again, elsewhere_);
+  auto ran = workers_->run(sets_, again, image_names(again), elsewhere_);
   if (!ran) {
     ended_by(ran.error());
     return std::nullopt;
@@ -148,14 +155,14 @@ bool ProgramExplorer::repeat(const std::vector<Choice>& choices, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     if (stopped()) return false;
     elsewhere_ = !elsewhere_;
-    const auto ran = workers_->run(sets_, choices, elsewhere_);
+    const auto ran = workers_->run(sets_, choices, image_names(choices), elsewhere_);
     if (!ran) return ended_by(ran.error());
     out_.repeats += choices.size();
     for (size_t i = 0; i < choices.size(); ++i) {
       const ProgramOutcome& once = memo_[*memo_.find(image_name(choices[i]))];
       if ((*ran)[i].kind == ProgramOutcome::Kind::kTimeout) ++out_.timeouts;
       if ((*ran)[i].alike(once, options_.ordered)) continue;
-      not_repeatable(once, (*ran)[i]);
+      not_repeatable(choices[i], once, (*ran)[i]);
       return false;
     }
   }
@@ -215,7 +222,8 @@ bool ProgramExplorer::repeat_kept() {
     const uint64_t number = follower_->instant().ordinal;
     const auto kept = kept_.find(number);
     if (kept == kept_.end()) continue;
-    workers_->next(follow_images(follower_.get(), pool_, &names_));
+    const BaseLines changes = follow_images(follower_.get(), pool_, &names_);
+    if (const auto wrong = workers_->next(number, changes)) return ended_by(*wrong);
     sets_ = follower_->frontier().sets();
     if (!repeat(kept->second, 1)) return false;
     if (number == last) return true;
@@ -229,17 +237,20 @@ std::optional<ImageMemo::Id> ProgramExplorer::outcome_of(const Choice& choice) {
   return outcomes[0];
 }
 
-void ProgramExplorer::not_repeatable(const ProgramOutcome& once, const ProgramOutcome& again) {
-  const auto text = [](const ProgramOutcome& outcome) {
-    return std::string(name_of(outcome.step)) + (outcome.ok() ? " succeeded" : " failed") + " with " +
-           std::to_string(outcome.code);
-  };
+void ProgramExplorer::not_repeatable(const Choice& choice, const ProgramOutcome& once, const ProgramOutcome& again) {
   out_.unrepeatable = true;
-  out_.troubles.push_back("recovery came to different ends on images that it cannot tell apart (" + text(once) + "; " +
-                          text(again) +
+  std::string kept;
+  if (!options_.keep_image.empty()) {
+    const auto files = workers_->copy(sets_, choice, image_name(choice), options_.keep_image);
+    kept = files ? ". The image of crash point " + std::to_string(follower_->instant().ordinal) + " is kept in " +
+                       files->front()
+                 : ". The image could not be kept: " + files.error().what;
+  }
+  out_.troubles.push_back("recovery came to different ends on images that it cannot tell apart (" +
+                          outcome_difference(once, again, options_.ordered) +
                           "): it depends on something other than the bytes of its pools, such as the clock, the times "
-                          "or inode numbers of its "
-                          "files, random numbers or other files");
+                          "or inode numbers of its files, random numbers or other files" +
+                          kept);
 }
 
 }  // namespace powercut

@@ -153,8 +153,14 @@ void ImageFiles::set_times(uint64_t before) {
 }
 
 void ImageFiles::put(uint64_t line, const Content& content) {
+  Content before;
+  std::memcpy(before.bytes.data(), expected_ + line * kLineSize, kLineSize);
+  if (before == content) return;
+  name_ = name_ - name_of_line(line, before) + name_of_line(line, content);
   for (File& file : files_) {
-    if (file.device && line - file.line < file.lines) return put_line(&file, line - file.line, content);
+    if (!file.device || line - file.line >= file.lines) continue;
+    std::memcpy(expected_ + line * kLineSize, content.bytes.data(), kLineSize);
+    return put_line(&file, line - file.line, content);
   }
   put_bytes(line * kLineSize, content.bytes);
 }

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "checker/program/image_name.h"
 #include "checker/program/trace_pools.h"
 #include "replayer/models/line_log.h"
 #include "tracer/runtime/reads/read_log.h"
@@ -40,6 +41,8 @@ class ImageFiles {
   const std::vector<std::string>& paths() const { return paths_; }
   // The line's content in the image from now on. Only between restore() and the next run: see full().
   void put(uint64_t line, const Content& content);
+  // The name of the image that put() has made: of all lines that it was given, whatever the files hold.
+  const ImageName& name() const { return name_; }
   // Set when the image at hand is not what put() made it.
   const std::optional<EngineError>& full() const { return full_; }
   // Before a run: the files and their folders were changed and accessed so many nanoseconds before create().
@@ -81,6 +84,7 @@ class ImageFiles {
   std::vector<std::string> paths_;
   uint64_t space_ = 0;
   uint8_t* expected_ = nullptr;  // the whole offset space, and behind it the bytes of devices
+  ImageName name_;               // of the offset space
   std::vector<uint64_t> written_;
   uint64_t made_ = 0;  // nanoseconds of the clock
   std::optional<EngineError> full_;

@@ -14,7 +14,8 @@ std::optional<EngineError> ProgramImageJudge::run(const std::vector<JudgeRequest
   while (!queue.done(follower_->crash_points()) && follower_->next(saw)) {
     const std::vector<const JudgeRequest*> wanted = queue.at(follower_->instant().ordinal);
     if (wanted.empty() || follower_->trouble()) continue;
-    workers_->next(follow_images(follower_, pool_, &names_));
+    const BaseLines changes = follow_images(follower_, pool_, &names_);
+    if (auto wrong = workers_->next(follower_->instant().ordinal, changes)) return wrong;
     if (auto wrong = crash_point(wanted, emit)) return wrong;
   }
   if (const auto error = follower_->error()) return usage_error(*error);
@@ -33,7 +34,7 @@ std::optional<EngineError> ProgramImageJudge::crash_point(const std::vector<cons
     unknown.push_back(image.choice);
     names.push_back(image.name);
   }
-  auto ran = workers_->run(sets, unknown);
+  auto ran = workers_->run(sets, unknown, names);
   if (!ran) return ran.error();
   for (size_t i = 0; i < names.size(); ++i) memo_.add(names[i], std::move((*ran)[i]));
   for (const Placed& image : images) emit(judged(image));

@@ -14,9 +14,6 @@
 
 namespace powercut {
 
-// A line's part in the name of its image.
-ImageName name_of_line(uint64_t line, const Content& content);
-
 // The names of the images of a crash point, as a frontier moves from one to the next.
 class ImageNames {
  public:

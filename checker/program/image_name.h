@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "replayer/models/line_log.h"
+
 namespace powercut {
 
 struct ImageName {
@@ -18,6 +20,9 @@ struct ImageName {
     return H::combine(std::move(h), name.low, name.high);
   }
 };
+
+// A line's part in the name of its image.
+ImageName name_of_line(uint64_t line, const Content& content);
 
 }  // namespace powercut
 #endif  // POWERCUT_CHECKER_PROGRAM_IMAGE_NAME_H_

@@ -1,13 +1,30 @@
 #include "checker/program/image_workers.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <ranges>
+
+#include "xxhash.h"
 
 namespace powercut {
 namespace {
 
 // Lines of changes that are kept, 136 bytes each, before all members take them over.
 constexpr size_t kMostKept = 1 << 18;
+
+uint64_t digest_of(const BaseLines& changes) {
+  uint64_t out = changes.size();
+  for (const auto& [line, content] : changes) {
+    out = XXH3_64bits_withSeed(content.bytes.data(), kLineSize, out * 0x9e3779b97f4a7c15 + line);
+  }
+  return out;
+}
+
+EngineError defect(const std::string& what) {
+  return harness_error(
+      what, "powercut-engine",
+      "This is a defect of powercut, so there is no verdict. Run it again with --jobs 1, and report it.");
+}
 
 }  // namespace
 
@@ -30,7 +47,7 @@ ImageWorkers::~ImageWorkers() {
 
 // ---- crash points -----------------------------------------------------------------------------------
 
-void ImageWorkers::add_point(const BaseLines& changes) {
+void ImageWorkers::add_point(const Mark& mark, const BaseLines& changes) {
   Changes point;
   point.reserve(changes.size());
   for (const auto& [line, content] : changes) {
@@ -40,25 +57,52 @@ void ImageWorkers::add_point(const BaseLines& changes) {
   }
   kept_ += point.size();
   points_.push_back(std::make_shared<const Changes>(std::move(point)));
+  marks_.push_back(mark);
 }
 
-void ImageWorkers::foresee(const BaseLines& changes) {
+Result<bool> ImageWorkers::tell(size_t at, uint64_t ordinal, const BaseLines& changes) {
+  if (apart_) return *apart_;
+  const Mark mark = {ordinal, digest_of(changes)};
+  if (at == marks_.size() && (marks_.empty() || marks_.back().ordinal < ordinal)) {
+    add_point(mark, changes);
+    return true;
+  }
+  if (at < marks_.size() && marks_[at] == mark) return false;
+  const std::string place =
+      "crash point " + std::to_string(ordinal) + " as number " + std::to_string(at + 1) + " of the walk over the trace";
+  apart_ = defect(at < marks_.size() && marks_[at].ordinal == ordinal
+                      ? "two walks over the trace told different lines of " + place
+                  : at < marks_.size() ? "one walk told of " + place + ", and another one of crash point " +
+                                             std::to_string(marks_[at].ordinal)
+                                       : "a walk told of " + place + ", behind crash point " +
+                                             (marks_.empty() ? "none" : std::to_string(marks_.back().ordinal)) +
+                                             " as number " + std::to_string(marks_.size()));
+  return *apart_;
+}
+
+Result<bool> ImageWorkers::foresee(size_t before, uint64_t ordinal, const BaseLines& changes) {
   const std::scoped_lock lock(mutex_);
-  add_point(changes);
+  return tell(before, ordinal, changes);
 }
 
-void ImageWorkers::next(const BaseLines& changes) {
+bool ImageWorkers::came_apart() const {
+  const std::scoped_lock lock(mutex_);
+  return apart_.has_value();
+}
+
+std::optional<EngineError> ImageWorkers::next(uint64_t ordinal, const BaseLines& changes) {
   Lock lock(mutex_);
-  if (now_ == dropped_ + points_.size()) add_point(changes);
+  if (const auto told = tell(now_, ordinal, changes); !told) return told.error();
   ++now_;
   forget_ahead(now_);
-  if (kept_ < kMostKept) return;
+  if (kept_ < kMostKept) return std::nullopt;
   settle(&lock);
   for (auto& member : members_) move(member.get(), now_, &lock);
   for (; dropped_ < now_; ++dropped_) {
     kept_ -= points_.front()->size();
     points_.pop_front();
   }
+  return std::nullopt;
 }
 
 void ImageWorkers::base(uint64_t line, const Content& content) {
@@ -77,6 +121,7 @@ void ImageWorkers::clear() {
   }
   for (auto& [line, content] : last_) content = {};
   points_.clear();
+  marks_.clear();
   dropped_ = now_ = kept_ = 0;
 }
 
@@ -100,20 +145,46 @@ void ImageWorkers::move(Member* member, size_t point, Lock* lock) {
   lock->lock();
 }
 
-void ImageWorkers::place(Member* member, size_t point, const LineSets& sets, const Choice& choice, Lock* lock) {
+bool ImageWorkers::place(Member* member, size_t point, const LineSets& sets, const Choice& choice,
+                         const ImageName& name, Lock* lock) {
   move(member, point, lock);
   lock->unlock();
   ImageFiles& files = member->worker->files();
   for (size_t i = 0; i < sets.size(); ++i) files.put(sets[i]->line, sets[i]->contents[choice[i]]);
   lock->lock();
+  if (files.name() == name) return true;
+  if (!apart_) {
+    apart_ =
+        defect("a worker's image of crash point " + (point == 0 ? "none" : std::to_string(marks_[point - 1].ordinal)) +
+               " is not the one that was to be run");
+  }
+  return false;
+}
+
+Result<std::vector<std::string>> ImageWorkers::copy(const LineSets& sets, const Choice& choice, const ImageName& name,
+                                                    const std::string& to) {
+  Lock lock(mutex_);
+  if (apart_ || !place(members_.front().get(), now_, sets, choice, name, &lock)) return *apart_;
+  const std::vector<std::string>& files = members_.front()->worker->files().paths();
+  std::vector<std::string> out;
+  for (size_t i = 0; i < files.size(); ++i) {
+    out.push_back(files.size() == 1 ? to : to + "." + std::to_string(i));
+    std::error_code wrong;
+    std::filesystem::copy_file(files[i], out.back(), std::filesystem::copy_options::overwrite_existing, wrong);
+    if (wrong) return usage_error("cannot be written (" + wrong.message() + ")", out.back(), "Name another file.");
+  }
+  return out;
 }
 
 // ---- images of the crash point at hand ---------------------------------------------------------------
 
-std::optional<EngineError> ImageWorkers::each(const LineSets& sets, std::span<const Choice> choices, const Job& job) {
+std::optional<EngineError> ImageWorkers::each(const LineSets& sets, std::span<const Choice> choices,
+                                              std::span<const ImageName> names, const Job& job) {
   Lock lock(mutex_);
+  if (apart_) return apart_;
   sets_ = &sets;
   choices_ = choices;
+  image_names_ = names;
   job_ = &job;
   next_ = finished_ = 0;
   failed_ = false;
@@ -122,6 +193,8 @@ std::optional<EngineError> ImageWorkers::each(const LineSets& sets, std::span<co
   take_images(members_.front().get(), &lock);
   done_.wait(lock, [&] { return finished_ == next_; });
   choices_ = {};
+  image_names_ = {};
+  if (apart_) return apart_;
   // Images are begun in order: one that was left out stands behind the error that is why.
   for (auto& error : errors_) {
     if (error) return error;
@@ -130,9 +203,9 @@ std::optional<EngineError> ImageWorkers::each(const LineSets& sets, std::span<co
 }
 
 Result<std::vector<ProgramOutcome>> ImageWorkers::run(const LineSets& sets, std::span<const Choice> choices,
-                                                      bool elsewhere) {
+                                                      std::span<const ImageName> names, bool elsewhere) {
   std::vector<ProgramOutcome> out(choices.size());
-  const auto wrong = each(sets, choices, [&](ImageWorker& worker, size_t number) -> std::optional<EngineError> {
+  const auto wrong = each(sets, choices, names, [&](ImageWorker& worker, size_t number) -> std::optional<EngineError> {
     auto outcome = worker.run(elsewhere);
     if (!outcome) return outcome.error();
     out[number] = std::move(*outcome);
@@ -148,9 +221,11 @@ Result<std::vector<ImageWorker::Traced>> ImageWorkers::trace(const LineSets& set
   std::vector<std::shared_ptr<Ahead>> ahead(choices.size());
   std::vector<size_t> places;
   std::vector<Choice> missing;
+  std::vector<ImageName> missing_names;
   const auto miss = [&](size_t place) {
     places.push_back(place);
     missing.push_back(choices[place]);
+    missing_names.push_back(names[place]);
   };
   {
     const std::scoped_lock lock(mutex_);
@@ -170,9 +245,10 @@ Result<std::vector<ImageWorker::Traced>> ImageWorkers::trace(const LineSets& set
     out[places[number]] = std::move(*traced);
     return std::nullopt;
   };
-  if (const auto wrong = each(sets, missing, job)) return *wrong;
+  if (const auto wrong = each(sets, missing, missing_names, job)) return *wrong;
   places.clear();
   missing.clear();
+  missing_names.clear();
   Lock lock(mutex_);
   for (size_t i = 0; i < choices.size(); ++i) {
     if (!ahead[i]) continue;
@@ -184,17 +260,21 @@ Result<std::vector<ImageWorker::Traced>> ImageWorkers::trace(const LineSets& set
     }
   }
   lock.unlock();
-  if (const auto wrong = each(sets, missing, job)) return *wrong;
+  if (const auto wrong = each(sets, missing, missing_names, job)) return *wrong;
   return out;
 }
 
 void ImageWorkers::take_images(Member* member, Lock* lock) {
   while (next_ < choices_.size() && !failed_) {
     const size_t index = next_++;
-    place(member, now_, *sets_, choices_[index], lock);
-    lock->unlock();
-    auto error = (*job_)(*member->worker, index);
-    lock->lock();
+    std::optional<EngineError> error;
+    if (place(member, now_, *sets_, choices_[index], image_names_[index], lock)) {
+      lock->unlock();
+      error = (*job_)(*member->worker, index);
+      lock->lock();
+    } else {
+      error = apart_;
+    }
     failed_ = failed_ || error;
     errors_[index] = std::move(error);
     ++finished_;
@@ -215,7 +295,7 @@ void ImageWorkers::trace_ahead(const std::shared_ptr<const std::vector<LineSet>>
   const std::scoped_lock lock(mutex_);
   const auto [at, added] = ahead_.try_emplace(name);
   if (!added) return;
-  at->second = std::make_shared<Ahead>(Ahead{dropped_ + points_.size(), sets, choice});
+  at->second = std::make_shared<Ahead>(Ahead{marks_.size(), name, sets, choice});
   to_begin_.push_back(at->second);
   given_.notify_one();
 }
@@ -228,11 +308,12 @@ bool ImageWorkers::take_ahead(Member* member, Lock* lock) {
   ++under_way_;
   LineSets sets;
   for (const LineSet& set : *ahead->sets) sets.push_back(&set);
-  place(member, ahead->point, sets, ahead->choice, lock);
-  lock->unlock();
-  auto traced = member->worker->trace(false);
-  lock->lock();
-  if (traced && traced->reads) ahead->traced = std::move(*traced);
+  if (place(member, ahead->point, sets, ahead->choice, ahead->name, lock)) {
+    lock->unlock();
+    auto traced = member->worker->trace(false);
+    lock->lock();
+    if (traced && traced->reads) ahead->traced = std::move(*traced);
+  }
   ahead->ended = true;
   --under_way_;
   done_.notify_all();

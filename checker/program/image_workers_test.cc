@@ -14,6 +14,7 @@ namespace {
 
 constexpr uint64_t kLines = 8;  // that the recovery reads
 constexpr size_t kPoints = 40, kMostForeseen = 12;
+constexpr uint64_t kFirst = 5;  // ordinal of the first crash point
 
 struct Workers {
   Workers(size_t count, const std::string& seed, Guardian* guard, const std::string& name)
@@ -101,12 +102,13 @@ TEST_P(RunsAhead, ChangeNothing) {
     size_t told = 0;
     for (size_t i = 0; i < points.size(); ++i) {
       const Point& point = points[i];
-      many.workers->next(point.changes);
-      one.workers->next(point.changes);
+      ASSERT_FALSE(many.workers->next(kFirst + i, point.changes));
+      ASSERT_FALSE(one.workers->next(kFirst + i, point.changes));
       told = std::max(told, i + 1);
       while (told < points.size() && told < i + kMostForeseen && random() % 3 != 0) {
         const Point& early = points[told];
-        many.workers->foresee(early.changes);
+        const Result<bool> fresh = many.workers->foresee(told, kFirst + told, early.changes);
+        ASSERT_TRUE(fresh && *fresh);
         const auto sets = std::make_shared<const std::vector<LineSet>>(early.sets);
         for (uint64_t count = random() % 4; count > 0; --count) {
           const Choice choice = early.choice(random);
@@ -124,8 +126,8 @@ TEST_P(RunsAhead, ChangeNothing) {
       std::vector<ImageName> names;
       for (const Choice& choice : choices) names.push_back(point.name(choice));
       if (random() % 3 == 0) {
-        const auto ours = many.workers->run(point.pending(), choices),
-                   right = one.workers->run(point.pending(), choices);
+        const auto ours = many.workers->run(point.pending(), choices, names),
+                   right = one.workers->run(point.pending(), choices, names);
         ASSERT_TRUE(ours && right);
         for (size_t k = 0; k < choices.size(); ++k) EXPECT_TRUE((*ours)[k].same((*right)[k])) << i << " " << k;
       }
@@ -142,6 +144,74 @@ TEST_P(RunsAhead, ChangeNothing) {
     many.workers->clear();
     one.workers->clear();
   }
+}
+
+// ---- the walks and the images are held against each other -----------------------------------------------
+
+struct Compared : ::testing::Test {
+  Compared() : guard(testing::guardian()), workers(2, "1", guard.get(), "/compared") {}
+  ImageWorkers& under_test() { return *workers.workers; }
+  static BaseLines line(uint64_t line, uint8_t byte) { return {{line, testing::filled(byte)}}; }
+  std::string wrong(const std::optional<EngineError>& error) { return error ? error->what : ""; }
+
+  std::unique_ptr<Guardian> guard;
+  Workers workers;
+};
+
+TEST_F(Compared, AWalkAheadThatSkipsACrashPointIsAnError) {
+  ASSERT_FALSE(under_test().next(3, line(0, 1)));
+  ASSERT_TRUE(under_test().foresee(1, 9, line(1, 2)).ok());
+  EXPECT_EQ(wrong(under_test().next(7, line(1, 2))),
+            "one walk told of crash point 7 as number 2 of the walk over the trace, and another one of crash point 9");
+  EXPECT_TRUE(under_test().came_apart());
+}
+
+TEST_F(Compared, AWalkAheadThatTellsOtherLinesIsAnError) {
+  ASSERT_TRUE(under_test().foresee(0, 4, line(0, 1)).ok());
+  EXPECT_EQ(wrong(under_test().next(4, line(0, 2))),
+            "two walks over the trace told different lines of crash point 4 as number 1 of the walk over the trace");
+}
+
+TEST_F(Compared, AWalkAheadThatIsBehindIsComparedToo) {
+  ASSERT_FALSE(under_test().next(3, line(0, 1)));
+  EXPECT_FALSE(*under_test().foresee(0, 3, line(0, 1)));
+  ASSERT_FALSE(under_test().next(5, line(0, 2)));
+  EXPECT_FALSE(under_test().foresee(1, 6, line(0, 2)).ok());
+}
+
+TEST_F(Compared, CrashPointsComeInTheirOrder) {
+  ASSERT_FALSE(under_test().next(3, line(0, 1)));
+  EXPECT_EQ(wrong(under_test().next(3, line(0, 1))),
+            "a walk told of crash point 3 as number 2 of the walk over the trace, behind crash point 3 as number 1");
+}
+
+TEST_F(Compared, AnImageThatIsNotTheOneMeantIsAnErrorAndNothingRunsBehindIt) {
+  LineSet set;
+  set.line = 1;
+  set.contents = {testing::filled(0), testing::filled(7)};
+  const LineSets sets = {&set};
+  const std::vector<Choice> choices = {{1}};
+  const std::vector<ImageName> right = {name_of_line(0, testing::filled(1)) + name_of_line(1, testing::filled(7))};
+  ASSERT_FALSE(under_test().next(3, line(0, 1)));
+  EXPECT_TRUE(under_test().run(sets, choices, right).ok());
+  const std::vector<ImageName> other = {right[0] + name_of_line(2, testing::filled(1))};
+  const auto refused = under_test().run(sets, choices, other);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().what, "a worker's image of crash point 3 is not the one that was to be run");
+  EXPECT_FALSE(under_test().run(sets, choices, right).ok());
+  EXPECT_FALSE(under_test().trace(sets, choices, right).ok());
+  EXPECT_TRUE(under_test().came_apart());
+}
+
+TEST_F(Compared, AnImageOfARunAheadIsComparedToo) {
+  const auto sets = std::make_shared<std::vector<LineSet>>(1);
+  sets->front().contents = {testing::filled(0), testing::filled(7)};
+  ASSERT_FALSE(under_test().next(3, line(2, 1)));
+  const ImageName wrong_name = name_of_line(0, testing::filled(9));
+  under_test().trace_ahead(sets, {1}, wrong_name);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!under_test().came_apart() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_TRUE(under_test().came_apart());
 }
 
 }  // namespace

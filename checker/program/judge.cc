@@ -116,6 +116,49 @@ ProgramViolation wrong_output(const ProgramOutcome& outcome, size_t at, const st
 
 }  // namespace
 
+std::string outcome_difference(const ProgramOutcome& once, const ProgramOutcome& again, bool ordered) {
+  constexpr size_t kMostLines = 3;
+  const auto end = [](const ProgramOutcome& outcome) {
+    const std::string who = name_of(outcome.step);
+    const std::string said = shortened(outcome.said, kShown / 4);
+    switch (outcome.kind) {
+      case ProgramOutcome::Kind::kOk:
+        return who + " succeeded";
+      case ProgramOutcome::Kind::kExit:
+        return who + " ended with exit status " + std::to_string(outcome.code) +
+               (said.empty() ? "" : ", saying " + said);
+      case ProgramOutcome::Kind::kSignal:
+        return who + " died of " + signal_name(outcome.code);
+      case ProgramOutcome::Kind::kTimeout:
+        return who + " did not end";
+    }
+    return who;
+  };
+  for (size_t i = 0; i < std::min(once.printed.size(), again.printed.size()); ++i) {
+    const ProgramOutcome::Printed &left = once.printed[i], &right = again.printed[i];
+    if (left.step == right.step && left.alike(right, ordered)) continue;
+    const std::string who = name_of(left.step);
+    if (left.lines == right.lines) return who + " printed the same lines in another order";
+    const OutputDifference difference(left.text, right.text, ordered);
+    const auto only = [&difference](char mark) {
+      std::string out;
+      size_t lines = 0;
+      for (const OutputLine& line : difference.lines()) {
+        if (line.mark != mark || ++lines > kMostLines) continue;
+        out += (out.empty() ? "'" : ", '") + shortened(line.text, kShown / 4) + "'";
+      }
+      if (lines > kMostLines) out += " and " + std::to_string(lines - kMostLines) + " more";
+      return out.empty() ? std::string("nothing") : out;
+    };
+    if (difference.size() == 0) {
+      return who + " printed " + std::to_string(left.total) + " bytes, then " + std::to_string(right.total) +
+             ", which differ beyond the part that was kept";
+    }
+    return "only the first time " + who + " printed " + only('-') + "; only the second time " + only('+');
+  }
+  return end(once) + "; then " + end(again);
+}
+
 std::optional<ProgramViolation> judge(const ProgramOutcome& outcome, const std::vector<const ProgramOutcome*>& legal,
                                       const ExpectedOutputs& expected, const Operations& operations,
                                       const ProgramCommands& commands) {

@@ -33,5 +33,9 @@ std::optional<ProgramViolation> judge(const ProgramOutcome& outcome, const std::
                                       const ExpectedOutputs& expected, const Operations& operations,
                                       const ProgramCommands& commands);
 
+// How two runs on one image differ, for a message: in the first output that differs the lines that one of them alone
+// has printed, or else how each of them has ended.
+std::string outcome_difference(const ProgramOutcome& once, const ProgramOutcome& again, bool ordered);
+
 }  // namespace powercut
 #endif  // POWERCUT_CHECKER_PROGRAM_JUDGE_H_

@@ -20,10 +20,11 @@ struct ProgramOptions {
   bool report_reads = false;         // runs report their reads, where they can
   std::string model = "adr";
   std::string atoms = "any";
-  std::string pool_path;  // of a trace that does not name its pool
-  std::string work;       // folder for crash images; empty: /dev/shm
-  bool ordered = false;   // the order of the lines that are printed counts
-  double timeout = 10;    // seconds, of one run of one command
+  std::string pool_path;   // of a trace that does not name its pool
+  std::string work;        // folder for crash images; empty: /dev/shm
+  std::string keep_image;  // file for an image on which recovery came to two ends; empty: none is kept
+  bool ordered = false;    // the order of the lines that are printed counts
+  double timeout = 10;     // seconds, of one run of one command
   // The run ends at the first finding that needs no power cut.
   bool stop_at_functional = false;
   int jobs = 1;

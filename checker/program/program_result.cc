@@ -86,7 +86,8 @@ Json program_result(const ProgramRun& run) {
   const std::vector<std::string> unwatched = run.files.troubles();
   const bool depends = !met.empty() || !unwatched.empty();
   const bool unseen = run.pools.lacks_something() || depends;
-  const bool withdrawn = (unseen || explored.unrepeatable) && !explored.findings.empty();
+  const bool untrusted = unseen || explored.unrepeatable || explored.came_apart;
+  const bool withdrawn = untrusted && !explored.findings.empty();
   Json searched = explored.searched.empty() ? Json(nullptr) : parse_json(explored.searched);
   const bool all_schedules =
       !searched.is_object() || (searched["complete"] == true && searched["model"] == run.options.model);
@@ -202,11 +203,11 @@ Json program_result(const ProgramRun& run) {
   }
   const Json schedules = searched.is_object() ? searched : run.threads < 2 ? Json(nullptr) : recorded;
   return {{"event", "result"},
-          {"verdict", explored.unrepeatable || unseen ? "unknown"
-                      : !explored.findings.empty()    ? "inconsistent"
-                      : !explored.troubles.empty()    ? "unknown"
-                      : nothing                       ? "unknown"
-                                                      : "consistent"},
+          {"verdict", untrusted                    ? "unknown"
+                      : !explored.findings.empty() ? "inconsistent"
+                      : !explored.troubles.empty() ? "unknown"
+                      : nothing                    ? "unknown"
+                                                   : "consistent"},
           {"withdrawn", withdrawn},
           {"functional", explored.functional},
           {"events", run.events},

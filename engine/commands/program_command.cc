@@ -197,6 +197,8 @@ void add_program_command(CommandLine& app, int& exit_code) {
                       "JSON: command and environment that run a command under a tracer that records loads");
   command->add_option("--device-prefix", options->device_tracer,
                       "The same of a tracer that records what is done to a device, for cuts inside recovery");
+  command->add_option("--keep-image", options->keep_image,
+                      "File to which an image is copied on which recovery came to two different ends");
   command->add_flag("--report-reads", options->report_reads,
                     "Runs report what they read themselves, where that can be followed");
   command->add_option("--native-box", options->native_box, "With a tracer, sets of so many images are run one by one");

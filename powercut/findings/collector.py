@@ -149,7 +149,7 @@ class Collector:
         """The run record. Without a `result` event it is `unknown` (or inconsistent) and sampled."""
         run = self._run
         if self._result is not None and self._result.withdrawn:
-            self._withdraw()
+            self._withdraw(self._result)
         run.findings = self._settled()
         if self._result is not None:
             self._judged(self._result)
@@ -174,10 +174,11 @@ class Collector:
             run.coverage = changed(run.coverage, kind="sampled", reason=INTERRUPTED)
         return run
 
-    def _withdraw(self) -> None:
-        """Takes back all findings, from disk as well."""
+    def _withdraw(self, result: events.Result) -> None:
+        """Takes back all findings. Their files, which people may have been told of, say that they do not count."""
+        why = next((note for note in result.not_checked.get("notes", []) if note), "the run cannot be trusted")
         for name in {record.fingerprint for record in self._by_key.values()}:
-            self._store.withdraw(name, order=self._order)
+            self._store.set_aside(name, order=self._order, why=why)
         self._by_key.clear()
 
     def _settled(self) -> list[FindingRecord]:

@@ -47,3 +47,15 @@ class FindingStore:
                 write_json(path, candidates[min(candidates)].as_json())
             else:
                 path.unlink(missing_ok=True)
+
+    def set_aside(self, name: str, *, order: int, why: str) -> None:
+        """Run `order` cannot be trusted. Its finding `name` was announced: the file stays, and says that it does not
+        count, unless another run has the same finding.
+        """
+        with self._lock:
+            candidates = self._candidates.get(name, {})
+            record = candidates.pop(order, None)
+            if record is None:
+                return
+            kept = candidates[min(candidates)] if candidates else changed(record, withdrawn=why)
+            write_json(self.folder / f"{name}.json", kept.as_json())

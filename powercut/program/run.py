@@ -37,9 +37,18 @@ def record(program: Program, trace: Path, *, interrupt: Interrupt | None) -> dic
 
 
 def explore(
-    program: Program, trace: Path, *, options: ExploreOptions, engine_path: Path, interrupt: Interrupt | None = None
+    program: Program,
+    trace: Path,
+    *,
+    options: ExploreOptions,
+    engine_path: Path,
+    keep_image: Path | None = None,
+    interrupt: Interrupt | None = None,
 ) -> Iterator[StreamItem]:
-    """The events of the exploration. UsageError when the recovery cannot judge: it fails where nothing was lost."""
+    """The events of the exploration. UsageError when the recovery cannot judge: it fails where nothing was lost.
+
+    `keep_image`: a file for an image on which recovery came to two different ends, if there is one.
+    """
     trace = trace.absolute()  # the engine works in the folder of the commands
     _refuse_useless(program.recovery, trace, engine_path=engine_path, interrupt=interrupt)
     arguments = ["program", "--trace", str(trace), *commands(program.recovery)]
@@ -50,6 +59,10 @@ def explore(
         arguments += ["--nested", str(options.nested), *tracer(stacks=True), *_device_tracer()]
     else:
         arguments += _read_sets()
+    if keep_image:
+        keep_image.unlink(missing_ok=True)
+        keep_image.parent.mkdir(parents=True, exist_ok=True)
+        arguments += ["--keep-image", os.fspath(keep_image.absolute())]
     if options.budget.seconds is not None:
         arguments += ["--budget-seconds", f"{options.budget.seconds:g}"]
         arguments += ["--budget-found", f"{options.budget.seconds * FOUND_SHARE:g}"]

@@ -188,6 +188,7 @@ def _explored(
             trace,
             options=request.options,
             engine_path=context.engine_path,
+            keep_image=context.out / "images" / f"{request.slug or slug(trace.stem)}.image",
             interrupt=context.interrupt,
         )
     arguments = ["explore", "--trace", str(trace), *request.options.arguments()]

@@ -334,6 +334,7 @@ class FindingRecord(Record):
     baseline: Text = ""  # new or known; empty without a baseline
     known_as: Text = ""  # the fingerprint that a baseline or a suppression knows it by, from before a rename
     suppressed: Suppression | None = None
+    withdrawn: Text = ""  # why it does not count: its run cannot be trusted
     without: dict[str, Any] | None = None  # the flush or fence that was left out
 
     @property
