@@ -12,11 +12,15 @@
 namespace powercut {
 namespace {
 
+// Crash points that are followed for the sake of findings that wait, once the exploration is to end.
+constexpr uint64_t kMostFollowedAtTheEnd = 4096;
+
 // The walker has mapped the pool before it forked this process.
 Executor::Options options_on_mapped_pool(const LoadedTrace& loaded, const ExploreOptions& options,
-                                         const std::function<void()>& after_each) {
+                                         const std::function<void()>& after_each, const std::atomic<bool>* stop) {
   Executor::Options out = executor_options(loaded, options.model, options.policy(), options.step_budget);
   out.after_each = after_each;
+  out.stop = stop;
   out.pool_is_mapped = true;
   out.list_sites = options.list_recovery_sites;
   return out;
@@ -25,18 +29,19 @@ Executor::Options options_on_mapped_pool(const LoadedTrace& loaded, const Explor
 }  // namespace
 
 Exploration::Exploration(const LoadedTrace& loaded, const ExploreOptions& options, TraceFollower* follower,
-                         Report report, const std::function<void()>& after_each)
+                         Report report, const std::function<void()>& after_each, const std::atomic<bool>* stop)
     : loaded_(loaded),
       options_(options),
       follower_(follower),
-      executor_(options_on_mapped_pool(loaded, options, after_each)),
+      executor_(options_on_mapped_pool(loaded, options, after_each, stop)),
       frames_(loaded.modules, loaded.process_modules),
       strategy_(make_strategy(options.strategy, {.seed = options.seed, .samples = options.samples})),
       oracle_(loaded.library->target(), *loaded.config, loaded.traits,
               {executor_.pool_address(), loaded.plan.scenario.pool_size}, &follower->history(),
               [this](const Exposure& exposure) { exposures_.push_back(exposure); }),
       least_(&executor_, &oracle_),
-      functional_(loaded, options.policy(), &executor_, &oracle_, follower, &frames_, std::move(report)) {
+      functional_(loaded, options.policy(), &executor_, &oracle_, follower, &frames_, std::move(report)),
+      likely_(&executor_, &oracle_, [this] { return oracle_.has_met(); }) {
   oracle_.set_background(loaded.library->background());
   if (!options.dump_results.empty()) {
     dump_.open(options.dump_results, std::ios::app);
@@ -48,7 +53,8 @@ Exploration::Exploration(const LoadedTrace& loaded, const ExploreOptions& option
                             {.nested = options.nested,
                              .paranoid = options.paranoid,
                              .remember = options.remember,
-                             .merge_after = options.merge_after});
+                             .merge_after = options.merge_after,
+                             .before_search = [this] { look_first(*watch_); }});
 }
 
 // One chunk after another appends; what several of them say is the same line several times.
@@ -92,6 +98,13 @@ void Exploration::note_maxima(const Instant& instant) {
 
 void Exploration::tell_trouble() { functional_.tell(exposure_of(*follower_->trouble())); }
 
+void Exploration::look_first(const Watch& watch) {
+  if (!strategy_->complete() || dump_.is_open() || options_.list_recovery_sites) return;
+  const ExplorerCounts& taken = explorer_->counts();
+  likely_.look(follower_->frontier(), follower_->instant().ordinal, taken.executions + taken.query_runs);
+  if (oracle_.has_met()) tell(watch);
+}
+
 void Exploration::visit(const Instant& instant, const Watch& watch) {
   if (follower_->trouble()) {
     ++result_.counts.crash_points;
@@ -99,9 +112,14 @@ void Exploration::visit(const Instant& instant, const Watch& watch) {
   }
   const std::vector<Frontier::Change>& changes = follower_->follow();
   const auto start = std::chrono::steady_clock::now();
-  result_.counts.covered += explorer_->crash_point(follower_->frontier(), changes, instant.ordinal);
+  const BigInt covered = explorer_->crash_point(follower_->frontier(), changes, instant.ordinal);
   exploring_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  ++result_.counts.crash_points;
+  // A crash point that was left in the middle counts as if it had not been begun, but for what it has shown.
+  result_.stopped = executor_.stopped();
+  if (!result_.stopped) {
+    result_.counts.covered += covered;
+    ++result_.counts.crash_points;
+  }
   result_.distrust = explorer_->distrust();
   tell(watch);
   note_maxima(instant);
@@ -141,7 +159,7 @@ bool Exploration::put_on_least_image(const LineSets& legal, Exposure* exposure) 
 }
 
 void Exploration::tell(const Watch& watch) {
-  oracle_.tell();
+  oracle_.tell(/*new_kinds_alone=*/executor_.stopped());
   // Nothing is run any more where the executor does not hold what it should.
   const bool trusted = result_.distrust.empty();
   bool searching = trusted;
@@ -160,7 +178,9 @@ void Exploration::settle_findings() {
   // What the executor remembers of the lines ends with exploring. The follower stands at a crash point that it has not
   // followed the model to, or at the end of the trace.
   if (functional_.waiting()) executor_.memory().clear_base();
+  uint64_t followed = 0;
   for (bool more = true; more && functional_.waiting(); more = follower_->next()) {
+    if (executor_.stopped() && ++followed > kMostFollowedAtTheEnd) break;
     if (!functional_.settles_here()) continue;
     follower_->follow();
     functional_.settle();
@@ -171,6 +191,7 @@ void Exploration::settle_findings() {
 ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& skip, const Watch& watch) {
   result_ = {};
   result_.number = chunk.number;
+  watch_ = &watch;
   ChunkCounts& counts = result_.counts;
   const ExplorerCounts& sums = explorer_->counts();
   bool out_of_budget = false;
@@ -193,7 +214,7 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
       result_.stopped = true;
       break;
     }
-  } while (result_.distrust.empty() && follower_->next());
+  } while (result_.distrust.empty() && !result_.stopped && follower_->next());
 
   settle_findings();
   result_.troubles = executor_.runner().doubts();

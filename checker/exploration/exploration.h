@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "checker/exploration/chunk_result.h"
+#include "checker/exploration/likely_images.h"
 #include "checker/findings/functional_check.h"
 #include "checker/findings/least_image.h"
 #include "checker/trace/explore_options.h"
@@ -30,9 +31,9 @@ class Exploration {
   using Watch = std::function<bool(const Reached&)>;
 
   // All arguments outlive this; the pool is mapped. `after_each` is called after each execution of target code, in
-  // every process in which it ended.
+  // every process in which it ended. Once `stop` is set the exploration ends, in the middle of a crash point.
   Exploration(const LoadedTrace& loaded, const ExploreOptions& options, TraceFollower* follower, Report report,
-              const std::function<void()>& after_each);
+              const std::function<void()>& after_each, const std::atomic<bool>* stop);
 
   // Explores the chunk, whose first crash point the follower stands at and has not followed the model to. Crash points
   // in `skip` are passed over.
@@ -40,6 +41,8 @@ class Exploration {
 
  private:
   void visit(const Instant& instant, const Watch& watch);
+  // Tries the images of a large crash point that most likely show something, and tells of it.
+  void look_first(const Watch& watch);
   // What went wrong with no power cut.
   void tell_trouble();
   // Tells of what the crash point at hand has shown, each violation on its least image.
@@ -63,6 +66,8 @@ class Exploration {
   std::vector<Exposure> exposures_;  // of the crash point at hand
   LeastImage least_;
   FunctionalCheck functional_;
+  LikelyImages likely_;
+  const Watch* watch_ = nullptr;  // of the chunk at hand
   std::unique_ptr<Explorer> explorer_;
   std::ofstream dump_;
   ChunkResult result_;

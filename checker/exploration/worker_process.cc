@@ -94,7 +94,7 @@ class Strangers {
       [out](const Json& finding) {
         send(out, "finding", finding.dump(-1, ' ', false, Json::error_handler_t::replace));
       },
-      [&strangers] { strangers.after_execution(); });
+      [&strangers] { strangers.after_execution(); }, &slot->stop);
   const auto watch = [slot, &strangers](const Exploration::Reached& reached) {
     strangers.end_them();
     slot->ordinal = reached.ordinal;

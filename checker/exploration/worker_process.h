@@ -22,7 +22,7 @@ struct alignas(64) WorkerSlot {
   std::atomic<uint64_t> ordinal;  // of the crash point at hand
   std::atomic<uint64_t> visits;   // grows with each crash point, and on the way to the first
   std::atomic<uint64_t> beats;    // grows with each execution of target code
-  std::atomic<bool> stop;         // asked for by the parent: leave before the next crash point
+  std::atomic<bool> stop;         // asked for by the parent: leave at once, in the middle of a crash point
   std::atomic<bool> forked;       // target code started a process; the worker has ended it
   // Of the chunk so far, for people.
   std::atomic<uint64_t> crash_points, executions;

@@ -29,8 +29,9 @@ void add_bits(std::vector<uint64_t>* to, const std::vector<uint64_t>& from) {
 
 using Clock = std::chrono::steady_clock;
 
-// After an interruption workers may end their crash point, and the walk count what is left of the trace, for so long.
-constexpr double kPatienceAfterInterrupt = 2;  // seconds
+// After an interruption, and at the end of the budget, workers may tell of what they have, and the walk count what is
+// left of the trace, for so long.
+constexpr double kPatienceAfterInterrupt = 2, kPatienceAfterBudget = 1;  // seconds
 // Events between two looks at the clock, and seconds between two looks at the workers.
 constexpr uint64_t kEventsPerLook = 1024;
 constexpr double kSecondsPerLook = 0.02;
@@ -160,7 +161,11 @@ class Leader {
     *since = Clock::now();
   }
 
-  bool out_of_patience() const { return out_.interrupted && seconds_since(interrupted_at_) > kPatienceAfterInterrupt; }
+  bool out_of_patience() const {
+    const double over = options_.budget_seconds + kPatienceAfterBudget;
+    return (out_.interrupted && seconds_since(interrupted_at_) > kPatienceAfterInterrupt) ||
+           (out_.out_of_time && seconds_since(start_) > over);
+  }
 
   // The follower stands at the first crash point of a chunk, and has not followed the model to it.
   void begin(const Chunk& chunk) {

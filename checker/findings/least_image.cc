@@ -40,15 +40,18 @@ std::optional<LeastImage::Shown> LeastImage::find(const Question& question, cons
   first_ = &legal;
   other_.reset();
   levels_.assign(static_cast<size_t>(question.depth) + 1, {});
-  if (!shown()) return std::nullopt;
+  in_all_ = executions_ = 0;
+  // After one cut the answer was met on one of these images. After several, the way there is needed.
+  if (question.depth > 0 && !shown()) return std::nullopt;
   for (size_t depth = 0; depth <= last(); ++depth) {
     settle(depth);
     // Settled, a level is one image, and its recovery has one way: of its cuts the first that shows the answer is
     // found.
-    if (!shown()) return std::nullopt;
+    if (!shown() || given_up()) return std::nullopt;
     if (depth < last()) levels_[depth].cut = levels_[depth].found_cut;
   }
-  return taken();
+  Shown out = taken();
+  return given_up() ? std::nullopt : std::optional(std::move(out));
 }
 
 std::string LeastImage::answer(QueryId query) {
@@ -64,7 +67,9 @@ LineSets LeastImage::legal(size_t depth) const { return depth == 0 ? *first_ : p
 // ---- one question --------------------------------------------------------------------------------
 
 bool LeastImage::shown() {
+  in_all_ += executions_;
   executions_ = 0;
+  if (given_up()) return false;
   return shown_from(0, *first_);
 }
 
@@ -89,7 +94,7 @@ bool LeastImage::shown_from(size_t depth, const LineSets& legal) {
   std::vector<Cut> cuts;
   const UndecidedMemory::Mark start = executor_->memory().mark();
   do {
-    if (++executions_ > kMostExecutions) break;
+    if (++executions_ > kMostExecutions || executor_->stopped()) break;
     cuts.clear();
     buffer_.clear();
     executor_->reads().begin(start.arena);
@@ -174,10 +179,10 @@ bool LeastImage::shown_with_open(size_t depth, const std::vector<size_t>& lines)
 std::vector<size_t> LeastImage::fewest_lost(size_t depth) {
   const size_t lines = legal(depth).size();
   if (shown_with_open(depth, {})) return {};
-  if (lines > kLinesTriedAlone) return none_needless(depth);
-  for (size_t i = lines; i-- > 0;) {
+  for (size_t i = lines; i-- > lines - std::min(lines, kLinesTriedAlone);) {
     if (shown_with_open(depth, {i})) return {i};
   }
+  if (lines > kLinesTriedAlone) return none_needless(depth);
   const std::vector<size_t> enough = none_needless(depth);
   if (enough.size() <= 2 || lines * (lines - 1) / 2 > kMostPairs) return enough;
   for (size_t i = lines; i-- > 0;) {

@@ -15,9 +15,10 @@
 // (EXPLORER.md). More open lines have more images, so the question is monotone, and a binary search gives the same as
 // asking line by line.
 //
-// Known limits, each of them the same for every strategy: with more than kLinesTriedAlone pending lines, or three of
-// many lost, 1. finds a set from which no line can be left out, which need not be the smallest; a question that takes
-// more than kMostExecutions counts as "no".
+// Known limits, each of them the same for every strategy: with more than kLinesTriedAlone pending lines, of which the
+// highest are tried alone, or three of many lost, 1. finds a set from which no line can be left out, which need not be
+// the smallest; a question that takes more than kMostExecutions counts as "no"; a search that takes more than
+// kMostInAll finds nothing, as one does that the executor is told to leave.
 #ifndef POWERCUT_CHECKER_FINDINGS_LEAST_IMAGE_H_
 #define POWERCUT_CHECKER_FINDINGS_LEAST_IMAGE_H_
 
@@ -38,6 +39,7 @@ class LeastImage {
   static constexpr size_t kLinesTriedAlone = 64;
   static constexpr size_t kMostPairs = 512;
   static constexpr uint64_t kMostExecutions = 4096;
+  static constexpr uint64_t kMostInAll = uint64_t{1} << 18;  // executions of one search
 
   struct Question {
     int depth = 0;  // how many cuts inside recovery
@@ -79,6 +81,8 @@ class LeastImage {
   LineSets legal(size_t depth) const;
   // Whether some image of what the levels leave open gives the answer.
   bool shown();
+  // What was not looked at counts as "no", so that no answer is to be believed.
+  bool given_up() const { return executor_->stopped() || in_all_ + executions_ > kMostInAll; }
   bool shown_from(size_t depth, const LineSets& legal);
   bool inwards(size_t depth, const std::vector<Cut>& cuts, const std::vector<NestedStore>& stores);
   bool gives_answer(const Outcome& recovered);
@@ -100,6 +104,7 @@ class LeastImage {
   const LineSets* first_ = nullptr;
   std::vector<Level> levels_;
   uint64_t executions_ = 0;       // for the question at hand
+  uint64_t in_all_ = 0;           // for the search, before the question at hand
   Outcome outcome_;               // of what gave the answer
   std::optional<QueryId> other_;  // asked in place of the question
   std::string other_answer_;

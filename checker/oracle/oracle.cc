@@ -8,6 +8,7 @@
 #include "tracer/format/trace_names.h"
 #include "tracer/record/key_bytes.h"
 #include "tracer/world/work_beside.h"
+#include "xxhash.h"
 
 namespace powercut {
 namespace {
@@ -17,6 +18,13 @@ constexpr uint64_t kProbeSerial = kMaxKeyId - 1;
 
 // Violations told per kind and chunk of work: they differ in the stores involved, and those name the finding.
 constexpr int kToldOfAKind = 24;
+
+// Names of wrong answers that are kept.
+constexpr size_t kMostReported = size_t{1} << 22;
+
+bool told_before(const Exposure& a, const Exposure& b) {
+  return std::tie(a.depth, a.query, a.result, a.died_at) < std::tie(b.depth, b.query, b.result, b.died_at);
+}
 
 bool has_blocks(const powercut_target& target) { return target.blocks != nullptr && target.owner != nullptr; }
 
@@ -171,26 +179,40 @@ Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view resu
   const uint64_t obligation = key_level                  ? history_->keys()[argument_of(query)].tightenings
                               : kind == QueryKind::kDump ? history_->table_tightenings()
                                                          : 0;
-  if (!reported_.insert(absl::StrCat(query, "/", obligation, "/", depth > 0, "/", died_at, "/", std::string(result)))
-           .second) {
-    return Judgement::kBad;
-  }
+  // A name of fixed size: there may be millions of wrong answers, each as long as a value. Of very many not all are
+  // remembered, since one that is met again is told once.
+  const std::string asked = absl::StrCat(query, "/", obligation, "/", depth > 0, "/", died_at);
+  const XXH128_hash_t name =
+      XXH3_128bits_withSeed(result.data(), result.size(), XXH3_64bits(asked.data(), asked.size()));
+  if (reported_.size() == kMostReported) reported_.clear();
+  if (!reported_.insert({name.low64, name.high64}).second) return Judgement::kBad;
   const std::string key = kind_key(*violation, depth, query);
   if (depth == 0) seen_after_one_cut_.insert(key);
+  if (exposures_.size() >= next_sifting_) sift();
   exposures_.push_back({std::move(*violation), "", depth, query, {}, {}, std::string(result), died_at});
   // The image that it was met on is only told of where the search for the least one gives up.
   return ++images_[key] > kToldOfAKind ? Judgement::kBad : Judgement::kExplain;
 }
 
-void Oracle::tell() {
-  std::vector<Exposure> met = std::exchange(exposures_, {});
-  // As many of a kind as are told, the same ones whatever order they were met in.
-  std::sort(met.begin(), met.end(), [](const Exposure& a, const Exposure& b) {
-    return std::tie(a.depth, a.query, a.result, a.died_at) < std::tie(b.depth, b.query, b.result, b.died_at);
+// Drops what tell() would not tell of.
+void Oracle::sift() {
+  std::sort(exposures_.begin(), exposures_.end(), told_before);
+  absl::flat_hash_map<std::string, int> kept;
+  std::erase_if(exposures_, [&](const Exposure& exposure) {
+    return ++kept[kind_key(exposure.violation, exposure.depth, exposure.query)] > kToldOfAKind;
   });
+  next_sifting_ = std::max<size_t>(kLeastSifted, 2 * exposures_.size());
+}
+
+void Oracle::tell(bool new_kinds_alone) {
+  std::vector<Exposure> met = std::exchange(exposures_, {});
+  next_sifting_ = kLeastSifted;
+  // As many of a kind as are told, the same ones whatever order they were met in.
+  std::sort(met.begin(), met.end(), told_before);
   for (Exposure& exposure : met) {
     if (exposure.depth > 0 && seen_after_one_cut_.contains(kind_key(exposure.violation, 0, exposure.query))) continue;
-    if (++told_[kind_key(exposure.violation, exposure.depth, exposure.query)] > kToldOfAKind) continue;
+    int& told = told_[kind_key(exposure.violation, exposure.depth, exposure.query)];
+    if (++told > (new_kinds_alone ? 1 : kToldOfAKind)) continue;
     if (exposure.depth > 0) exposure.underlying = std::exchange(exposure.violation.invariant, "not-idempotent");
     report_(exposure);
   }

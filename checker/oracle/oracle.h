@@ -50,8 +50,11 @@ class Oracle final : public Subject {
   void set_background(const powercut_background* background) { background_ = background; }
 
   // Reports the violations of the crash point at hand that are to be told, in an order of their own; call it when the
-  // crash point is explored. Beyond the first ones of a kind they come without an image.
-  void tell();
+  // crash point is explored. Beyond the first ones of a kind they come without an image. `new_kinds_alone`: those of
+  // which nothing was told yet, one of each.
+  void tell(bool new_kinds_alone = false);
+  // Whether there are any.
+  bool has_met() const { return !exposures_.empty(); }
 
   void recover(ResultBuffer* result) override;
   Opened opened() const override { return opened_; }
@@ -95,6 +98,7 @@ class Oracle final : public Subject {
 
  private:
   static bool work_beside_query(void* self);
+  void sift();
   void note_most(QueryId query, std::string_view result);
   // `died_at`: as of died_at().
   Judgement weigh(int depth, QueryId query, std::string_view result, std::optional<Violation> violation,
@@ -120,11 +124,14 @@ class Oracle final : public Subject {
   std::vector<std::vector<uint32_t>> shown_in_;  // per key: the regions whose walks showed it
   std::vector<Group> obliged_;
 
-  std::vector<Exposure> exposures_;                      // of the crash point at hand; the last may wait for its image
-  absl::flat_hash_set<std::string> reported_;            // answer under obligation
-  absl::flat_hash_map<std::string, int> images_;         // kind of violation -> images asked for
-  absl::flat_hash_map<std::string, int> told_;           // kind of violation -> exposures handed over
-  absl::flat_hash_set<std::string> seen_after_one_cut_;  // kinds of violation at depth 0
+  // Exposures that are kept before those are dropped that will not be told of.
+  static constexpr size_t kLeastSifted = 4096;
+  size_t next_sifting_ = kLeastSifted;
+  std::vector<Exposure> exposures_;  // of the crash point at hand; the last may wait for its image
+  absl::flat_hash_set<std::pair<uint64_t, uint64_t>> reported_;  // names of answers under obligation
+  absl::flat_hash_map<std::string, int> images_;                 // kind of violation -> images asked for
+  absl::flat_hash_map<std::string, int> told_;                   // kind of violation -> exposures handed over
+  absl::flat_hash_set<std::string> seen_after_one_cut_;          // kinds of violation at depth 0
   Most most_;
   bool collecting_ = false;
   std::set<std::string> collected_;

@@ -37,6 +37,9 @@ constexpr int kPoorRuns = 8;
 // Images of a crash point, and of the whole run, that are run although a behaviour answers for them.
 constexpr size_t kCheckedOfAPoint = 2, kChecked = 512;
 
+// Seconds after the end of a budget in which the first walk counts what is left.
+constexpr double kMostCounting = 1;
+
 constexpr const char* kOtherEnd = "a run comes to another end when it is made to tell what it reads";
 
 // Every choice of the box, in the order of its contents.
@@ -81,7 +84,7 @@ double ProgramExplorer::seconds() const {
 bool ProgramExplorer::stopped() {
   if (listener_.interrupted()) out_.interrupted = true;
   if (listener_.useless()) out_.useless = true;
-  if (options_.budget_seconds > 0 && seconds() >= options_.budget_seconds) out_.out_of_time = true;
+  if (late()) out_.out_of_time = true;
   if (options_.budget_found > 0 && !out_.findings.empty() && seconds() >= options_.budget_found)
     out_.out_of_time = true;
   if (options_.budget_executions > 0 && out_.executions >= options_.budget_executions) out_.out_of_executions = true;
@@ -174,6 +177,10 @@ bool ProgramExplorer::walk() {
     if (!begin_point()) return false;
     // After the end of the budget the first walk goes on and counts what is left.
     if (!stopped()) crash_point();
+    if (first_ && out_.out_of_time && seconds() >= options_.budget_seconds + kMostCounting) {
+      out_.counted = false;
+      return false;
+    }
     if (out_.interrupted || (!first_ && (visited == points_.ordinals().size() || stopped()))) return !stopped();
   }
   if (!first_) {
@@ -398,7 +405,7 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
   }
   if (reports) look_ahead(choices.size());
   auto traced = workers_->trace(sets_, choices, names);
-  if (!traced && (listener_.interrupted() || workers_->came_apart())) return ended_by(traced.error());
+  if (!traced && (listener_.interrupted() || late() || workers_->came_apart())) return ended_by(traced.error());
   if (!traced) return give_up(traced.error().message());
   for (const ImageWorker::Traced& one : *traced) {
     ++out_.traced;

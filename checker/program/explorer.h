@@ -67,6 +67,7 @@ struct ProgramExplored {
   bool left_processes = false;
   bool interrupted = false, out_of_time = false, out_of_executions = false;
   bool functional = false;            // it ended at a finding that needs no power cut
+  bool counted = true;                // the first walk came to the end of the trace: the states are all that there are
   bool hung = false;                  // so much time went into runs that do not end that the rest was given up
   bool useless = false;               // ProgramListener::useless()
   bool unrepeatable = false;          // recovery depends on more than its pools: no finding is to be trusted
@@ -197,6 +198,8 @@ class ProgramExplorer {
   void not_repeatable(const Choice& choice, const ProgramOutcome& once, const ProgramOutcome& again);
   std::optional<ImageMemo::Id> outcome_of(const Choice& choice);
   bool stopped();
+  // Whether the budget of time has ended: what fails then may have been cancelled for that.
+  bool late() const { return options_.budget_seconds > 0 && seconds() >= options_.budget_seconds; }
   // An interruption, or a trouble; false.
   bool ended_by(const EngineError& error);
   // A violating image of the crash point becomes a finding, unless it is one already.

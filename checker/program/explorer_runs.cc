@@ -61,7 +61,8 @@ bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageM
 bool ProgramExplorer::ended_by(const EngineError& error) {
   out_.came_apart = out_.came_apart || workers_->came_apart();
   out_.interrupted = out_.interrupted || listener_.interrupted();
-  if (!out_.interrupted || out_.came_apart) out_.troubles.push_back(error.message());
+  out_.out_of_time = out_.out_of_time || late();
+  if (out_.came_apart || !(out_.interrupted || out_.out_of_time)) out_.troubles.push_back(error.message());
   return false;
 }
 

@@ -169,7 +169,7 @@ Result<std::vector<std::unique_ptr<ImageWorker>>> LoadedProgram::workers(int job
 }
 
 Result<ExpectedOutputs> LoadedProgram::expected(const std::atomic<bool>* cancel, uint64_t* executions,
-                                                const std::function<void()>& ran) const {
+                                                const std::function<bool()>& goes_on) const {
   if (!commands_.print()) return ExpectedOutputs{};
   auto reader = open_trace(trace_);
   if (!reader) return reader.error();
@@ -179,25 +179,26 @@ Result<ExpectedOutputs> LoadedProgram::expected(const std::atomic<bool>* cancel,
   const Json schedule = metadata.is_object() ? metadata.value("schedule", Json::object()) : Json::object();
   const auto whole = open_trace(schedule.value("of", std::string()));
   if (whole) {
-    auto orders = observed("orders", cancel, executions, ran, [&](const ExpectedOutputs::Observe& observe) {
+    auto orders = observed("orders", cancel, executions, goes_on, [&](const ExpectedOutputs::Observe& observe) {
       return ExpectedOutputs::take_orders(whole->get(), pools_.space, observe);
     });
     if (!orders) return orders.error();
     tree = std::move(*orders);
   }
-  return observed("expected", cancel, executions, ran, [&](const ExpectedOutputs::Observe& observe) {
+  return observed("expected", cancel, executions, goes_on, [&](const ExpectedOutputs::Observe& observe) {
     return ExpectedOutputs::take(reader->get(), pools_.space, observe, tree ? &*tree : nullptr);
   });
 }
 
 Result<ExpectedOutputs> LoadedProgram::observed(
-    const std::string& name, const std::atomic<bool>* cancel, uint64_t* executions, const std::function<void()>& ran,
+    const std::string& name, const std::atomic<bool>* cancel, uint64_t* executions,
+    const std::function<bool()>& goes_on,
     const std::function<Result<ExpectedOutputs>(const ExpectedOutputs::Observe&)>& take) const {
   auto made = worker(name, cancel);
   if (!made) return made.error();
-  return take([&](const auto& lines) {
+  return take([&](const auto& lines) -> Result<ProgramOutcome> {
+    if (!goes_on()) return harness_error("there is no time left", trace_, "Give it a longer --budget.");
     ++*executions;
-    ran();
     for (const auto& [line, content] : lines) (*made)->files().put(line, content);
     return (*made)->run();
   });

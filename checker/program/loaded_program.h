@@ -45,9 +45,10 @@ class LoadedProgram {
   // As many as `jobs`, named by number.
   Result<std::vector<std::unique_ptr<ImageWorker>>> workers(int jobs, const std::atomic<bool>* cancel) const;
   // What the dump and the probes print after every prefix; nothing without them. Adds to `executions` how often they
-  // were run, and calls `ran` each time.
+  // were run. Asks `goes_on` before each run; an error where it says no.
   Result<ExpectedOutputs> expected(
-      const std::atomic<bool>* cancel, uint64_t* executions, const std::function<void()>& ran = [] {}) const;
+      const std::atomic<bool>* cancel, uint64_t* executions,
+      const std::function<bool()>& goes_on = [] { return true; }) const;
   // The trace's crash points, from the first one on, with crash images made in `pool`: null to make none.
   Result<std::unique_ptr<TraceFollower>> follower(const std::string& model, AtomPolicy policy, uint8_t* pool) const;
   // Zeroed memory for follower(); it stays until the process ends.
@@ -58,7 +59,8 @@ class LoadedProgram {
  private:
   // `take` is given what runs the commands on an image, in a worker of that name.
   Result<ExpectedOutputs> observed(
-      const std::string& name, const std::atomic<bool>* cancel, uint64_t* executions, const std::function<void()>& ran,
+      const std::string& name, const std::atomic<bool>* cancel, uint64_t* executions,
+      const std::function<bool()>& goes_on,
       const std::function<Result<ExpectedOutputs>(const ExpectedOutputs::Observe&)>& take) const;
 
   std::string trace_;

@@ -33,6 +33,7 @@ struct ProgramOptions {
   uint64_t images = 4096;          // that a crash point's states are looked at one by one; above, they are sampled
   uint64_t native_box = 32;        // with a tracer, boxes up to this are run one by one: a traced run takes as long
   double budget_seconds = 0;       // 0: none
+  double budget_spent = 0;         // of it, before this process began
   double budget_found = 0;         // once something was found: the rest is for explaining it; 0: the same
   uint64_t budget_executions = 0;  // 0: none
 

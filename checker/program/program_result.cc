@@ -91,7 +91,7 @@ Json program_result(const ProgramRun& run) {
   Json searched = explored.searched.empty() ? Json(nullptr) : parse_json(explored.searched);
   const bool all_schedules =
       !searched.is_object() || (searched["complete"] == true && searched["model"] == run.options.model);
-  const bool all_images = !explored.functional && !explored.interrupted && !explored.truncated &&
+  const bool all_images = !explored.functional && !explored.interrupted && explored.counted && !explored.truncated &&
                           explored.troubles.empty() && !unseen && explored.covered == explored.states;
   // No schedule could be followed.
   const bool nothing = searched.is_object() && !all_schedules && explored.crash_points == 0;
@@ -130,7 +130,10 @@ Json program_result(const ProgramRun& run) {
   }
   notes.insert(notes.end(), run.notes.begin(), run.notes.end());
   if (!run.commands.cut) notes.push_back("recovery itself is not cut: --nested 1 does that");
-  if (run.commands.print() && run.expected.observed() == 0) {
+  if (run.commands.print() && !run.observed) {
+    notes.push_back("the budget ended while " + printing +
+                    " was run on the pool as it was after each operation, so no output was judged");
+  } else if (run.commands.print() && run.expected.observed() == 0) {
     notes.push_back(explored.operations || !all_outputs
                         ? "recovery fails where each operation has ended and nothing is lost, so what " + printing +
                               " printed was not judged"
@@ -224,7 +227,7 @@ Json program_result(const ProgramRun& run) {
           {"coverage",
            {{"kind", complete ? "complete" : "sampled"},
             {"covered", explored.covered.str()},
-            {"total", explored.interrupted ? Json(nullptr) : Json(explored.states.str())},
+            {"total", explored.interrupted || !explored.counted ? Json(nullptr) : Json(explored.states.str())},
             {"nested_complete", explored.nested_complete ? Json(*explored.nested_complete) : Json(0)},
             {"acknowledged", acknowledged},
             {"schedules", schedules},

@@ -17,6 +17,7 @@ struct ProgramRun {
   std::vector<std::string> notes;  // of the workers
   const TracePools& pools;
   const FileWatch& files;  // beside the images
+  bool observed = true;    // false: the budget ended while the commands were run on the pools that have lost nothing
 };
 
 // Files beside the pools that the recorded program has changed and the commands have looked at, as a sentence, or

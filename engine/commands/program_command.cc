@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <filesystem>
+#include <mutex>
 #include <set>
+#include <thread>
 
 #include "base/repeatable_process.h"
 #include "checker/findings/finding.h"
@@ -21,8 +24,39 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::atomic<bool> interrupted = false;
+// Runs end early once `cancelled` is set: by an interruption, or a moment after the end of the budget.
+std::atomic<bool> interrupted = false, cancelled = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets it
+
+// The time that is left of a budget. Seconds after its end runs are ended that are under way.
+class BudgetClock {
+ public:
+  explicit BudgetClock(const ProgramOptions& options) {
+    if (options.budget_seconds <= 0) return;
+    end_ = begun_ + seconds_of(options.budget_seconds - options.budget_spent);
+    thread_ = std::jthread([this](const std::stop_token& stop) {
+      std::unique_lock lock(mutex_);
+      woken_.wait_until(lock, stop, *end_ + seconds_of(kPatience), [] { return false; });
+      if (!stop.stop_requested()) cancelled = true;
+    });
+  }
+  bool over() const { return end_ && Clock::now() >= *end_; }
+  // Of an option of the whole budget, what there is from now on; at least a moment.
+  double left(double of, double spent) const {
+    return std::max(0.001, of - spent - std::chrono::duration<double>(Clock::now() - begun_).count());
+  }
+
+ private:
+  static constexpr double kPatience = 0.5;
+  static Clock::duration seconds_of(double seconds) {
+    return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
+  const Clock::time_point begun_ = Clock::now();
+  std::optional<Clock::time_point> end_;
+  std::mutex mutex_;
+  std::condition_variable_any woken_;
+  std::jthread thread_;  // the last member: it ends before the others do
+};
 
 // How far it is, four times a second at most. A phase is told of when it begins.
 class ProgramProgress {
@@ -69,13 +103,14 @@ struct TraceSurvey {
 
 // Walking takes no recoveries, and so a small part of the time. What is wrong with the trace exploring tells. Only runs
 // that report their reads have use for the pages.
-Result<TraceSurvey> survey(const LoadedProgram& loaded, const ProgramOptions& options, uint8_t* pool) {
+Result<TraceSurvey> survey(const LoadedProgram& loaded, const ProgramOptions& options, uint8_t* pool,
+                           const std::function<bool()>& ended) {
   loaded.clear(pool);
   auto follower = loaded.follower(options.model, options.policy(), pool);
   if (!follower) return follower.error();
   TraceSurvey out;
   const auto differ = [&out](uint64_t line) { out.pages.insert(line * kLineSize / POWERCUT_READ_LOG_PAGE); };
-  for (bool first = true; !interrupted && (*follower)->next(); first = false) {
+  for (bool first = true; !ended() && (*follower)->next(); first = false) {
     if (!options.report_reads) continue;
     const std::vector<Frontier::Change>& changes = (*follower)->follow();
     if (!first) {
@@ -93,10 +128,13 @@ int explore(ProgramOptions options, EventStream& events) {
   const auto start = Clock::now();
   const auto seconds = [&start] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   struct sigaction stop{};
-  stop.sa_handler = [](int) { interrupted = true; };
+  stop.sa_handler = [](int) { interrupted = cancelled = true; };
   sigaction(SIGINT, &stop, nullptr);
   sigaction(SIGTERM, &stop, nullptr);
   sigaction(SIGHUP, &stop, nullptr);
+  const BudgetClock budget(options);
+  // Once it has ended nothing is run any more, so that whatever was cut short has no part in a verdict.
+  const auto ended = [&budget] { return interrupted || budget.over(); };
   auto opened = LoadedProgram::open(options);
   if (!opened) return events.error(opened.error());
   const LoadedProgram& loaded = **opened;
@@ -105,7 +143,7 @@ int explore(ProgramOptions options, EventStream& events) {
   options.model = *model;
   const ProgramCommands& commands = loaded.commands();
   events.end_when_unheard();
-  auto created = loaded.workers(options.jobs, &interrupted);
+  auto created = loaded.workers(options.jobs, &cancelled);
   if (!created) return events.error(created.error());
 
   events.hello("program");
@@ -122,21 +160,27 @@ int explore(ProgramOptions options, EventStream& events) {
                {"atoms", options.atoms},
                {"events", loaded.events()}});
 
-  auto advice = performance_events(options, loaded.pools(), [] { return interrupted.load(); });
+  auto advice = performance_events(options, loaded.pools(), ended);
   if (!advice) return events.error(advice.error());
   for (const Json& event : *advice) events.emit(event);
   ProgramProgress progress(&events, seconds);
   auto pool = loaded.memory(), pool_ahead = loaded.memory();
   if (!pool || !pool_ahead) return events.error(pool ? pool_ahead.error() : pool.error());
-  const Result<TraceSurvey> surveyed = survey(loaded, options, *pool);
+  const Result<TraceSurvey> surveyed = survey(loaded, options, *pool, ended);
   if (!surveyed) return events.error(surveyed.error());
   if (options.report_reads) {
     for (const auto& worker : *created) worker->follow(surveyed->pages);
   }
   if (commands.print()) progress.begin("observing", surveyed->crash_points);
-  auto expected = loaded.expected(&interrupted, &progress.observed, [&] { progress.tell({}); });
+  auto expected = loaded.expected(&cancelled, &progress.observed, [&] {
+    progress.tell({});
+    return !ended();
+  });
   if (!expected && interrupted) return events.end(kExitUnknown);
-  if (!expected) return events.error(expected.error());
+  const bool observed = expected.ok();
+  if (!observed && !budget.over()) return events.error(expected.error());
+  const ExpectedOutputs none;
+  const ExpectedOutputs& outputs = observed ? *expected : none;
   const ProgramExplorer::Begin begin = [&](uint8_t* over) {
     loaded.clear(over);
     return loaded.follower(options.model, options.policy(), over);
@@ -151,23 +195,24 @@ int explore(ProgramOptions options, EventStream& events) {
       .interrupted = [] { return interrupted.load(); },
       .useless = [&loaded] { return !loaded.files().clear(); }};
   ProgramOptions left = options;  // of the budget, what observing has not taken
-  for (double* budget : {&left.budget_seconds, &left.budget_found}) {
-    if (*budget > 0) *budget = std::max(0.001, *budget - seconds());
+  for (double* part : {&left.budget_seconds, &left.budget_found}) {
+    if (*part > 0) *part = budget.left(*part, options.budget_spent);
   }
   const ProgramExplorer::Pools pools = {*pool, options.jobs > 1 ? *pool_ahead : nullptr};
-  ProgramExplorer explorer(left, commands, begin, pools, &workers, &*expected, listener);
+  ProgramExplorer explorer(left, commands, begin, pools, &workers, &outputs, listener);
   ProgramExplored explored = explorer.explore();
   explored.executions += progress.observed;
   const Json result = program_result({.options = options,
                                       .commands = commands,
                                       .explored = explored,
-                                      .expected = *expected,
+                                      .expected = outputs,
                                       .events = loaded.events(),
                                       .threads = loaded.threads(),
                                       .seconds = seconds(),
                                       .notes = workers.first().notes(),
                                       .pools = loaded.pools(),
-                                      .files = loaded.files()});
+                                      .files = loaded.files(),
+                                      .observed = observed});
   events.emit(result);
   const bool complete = result["coverage"]["kind"] == "complete";
   if (result["verdict"] == "unknown") return events.end(kExitUnknown);
@@ -190,6 +235,7 @@ void add_program_command(CommandLine& app, int& exit_code) {
   command->add_option("--images", options->images, "Images that are tried at a crash point at most")
       ->range(uint64_t{2}, uint64_t{1} << 24);
   command->add_option("--budget-seconds", options->budget_seconds, "Stop after this time");
+  command->add_option("--budget-spent", options->budget_spent, "Seconds of these budgets that are spent already");
   command->add_option("--budget-found", options->budget_found,
                       "Stop after this time where something was found by then");
   command->add_option("--budget-executions", options->budget_executions, "Stop after this many runs of recovery");

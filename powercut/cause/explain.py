@@ -8,6 +8,7 @@ first of them, so that what is explained does not depend on how many ran at a ti
 """
 
 import itertools
+import math
 import shutil
 import time
 from collections import Counter
@@ -28,6 +29,7 @@ from powercut.cause import find_cause, unexplained
 from powercut.cause.schedule import has_threads, schedule_alone
 from powercut.cause.shared_cause import shared
 from powercut.engine import drawing, engine
+from powercut.engine.deadline import Deadline
 from powercut.findings import run_records, steps
 from powercut.findings.bugs import bug_keys
 from powercut.runs.reproduce import load, trace_of_program
@@ -95,6 +97,7 @@ class Explainer:
     #: Seconds that exploring and explaining may take together; None: any number.
     budget: float | None = None
     _until: float | None = None
+    _reckoned: bool = False
     _known: dict[Name, Explanation] = field(default_factory=dict)
     #: The explained finding of each group of findings that blame one store, under each model.
     _told: dict[tuple[str, str], FindingRecord] = field(default_factory=dict)
@@ -106,6 +109,8 @@ class Explainer:
     _ahead_count: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def __enter__(self) -> Self:
+        if self.budget is not None:
+            self._until = time.monotonic() + self.budget
         return self
 
     def __exit__(
@@ -188,7 +193,7 @@ class Explainer:
         news = False
         for finding in open_[:MOST_SHARED]:
             other = self._told[_group(finding)]
-            if other is finding or self.context.interrupt.requested:
+            if other is finding or self.context.interrupt.requested or self._left() < LEAST:
                 continue
             try:
                 cause = shared(finding, other, engine_path=self.context.engine_path)
@@ -200,7 +205,8 @@ class Explainer:
         return news
 
     def _draw(self, chosen: Sequence[FindingRecord], run: RunRecord) -> bool:
-        new = [finding for finding in chosen if "drawing" not in finding.model_fields_set] if run.trace else []
+        wanted = run.trace and self._left() >= LEAST
+        new = [finding for finding in chosen if "drawing" not in finding.model_fields_set] if wanted else []
         trace, engine_path = Path(run.trace), self.context.engine_path
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:
             replays = pool.map(lambda finding: drawing.replay(finding, trace, engine_path=engine_path), new)
@@ -214,21 +220,35 @@ class Explainer:
         return bool(new)
 
     def _reckon(self, run: RunRecord) -> None:
-        """What exploring has left of the budget; it is that of one run."""
-        if self.budget is not None and self._until is None:
-            self._until = time.monotonic() + self.budget - (run.seconds or 0.0)
+        """What exploring has left of the budget, which may have begun before this command: it goes on with a run."""
+        if self.budget is not None and not self._reckoned:
+            left = time.monotonic() + self.budget - (run.seconds or 0.0)
+            self._until = left if self._until is None else min(self._until, left)
+            self._reckoned = True
+
+    def _left(self) -> float:
+        """Seconds of the budget; as many as anybody wants where there is none."""
+        return math.inf if self._until is None else self._until - time.monotonic()
 
     def _explained(self, order: int, finding: FindingRecord) -> Explanation:
-        seconds = _SECONDS
-        if self._until is not None:
-            seconds = min(seconds, self._until - time.monotonic())
+        left = self._left()
+        seconds = min(_SECONDS, left)
         if seconds < LEAST:
             return Explanation(cause=unexplained(NO_TIME))
         self.context.listener.started(order, f"explaining {finding.fingerprint}")
+        usual = LIMITS if finding.needs_power_cut else FUNCTIONAL_LIMITS
+        limits = replace(usual, seconds=min(seconds, usual.seconds or seconds))
         try:
-            usual = LIMITS if finding.needs_power_cut else FUNCTIONAL_LIMITS
-            limits = replace(usual, seconds=min(seconds, usual.seconds or seconds))
-            return explained(_on_disk(Path(finding.file)), context=self.context, limits=limits)
+            if math.isinf(left):
+                return explained(_on_disk(Path(finding.file)), context=self.context, limits=limits)
+            with Deadline(left, parent=self.context.interrupt) as end:
+                try:
+                    hurried = replace(self.context, interrupt=end)
+                    return explained(_on_disk(Path(finding.file)), context=hurried, limits=limits)
+                except (engine.Interrupted, PowercutError):
+                    if not end.expired:
+                        raise
+                    return Explanation(cause=unexplained(NO_TIME))
         except engine.Interrupted:
             return Explanation()
         finally:

@@ -114,6 +114,8 @@ class Recording:
     cwd: Path
     tracer: str
     timeout: float | None
+    #: What a budget leaves for recording, in seconds; None: it has no budget.
+    within: float | None = None
     #: Exit statuses that are no failure.
     allowed: frozenset[int] = frozenset({0})
     keep: bool = False
@@ -129,6 +131,11 @@ class Recording:
     device: Device | None = None
     #: Lines of its output that end an operation; None: it has marked them, or there are none.
     ack: re.Pattern[str] | None = None
+
+    @property
+    def limit(self) -> float | None:
+        """Seconds that recording may take: the least of its limits."""
+        return min((limit for limit in (self.timeout, self.within) if limit is not None), default=None)
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -6,13 +6,14 @@ import shlex
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from powercut.base import paths
-from powercut.base.errors import UsageError
+from powercut.base.errors import HarnessError, UsageError
 from powercut.base.output_files import unwritable, write_json
 from powercut.engine import engine, events
 from powercut.engine.engine import Interrupt
@@ -37,6 +38,8 @@ _OURS = (
 )
 _STREAM = "stream"
 _REACHED = "reached"
+#: Seconds that a recording has at least, however little a budget leaves of its time.
+_LEAST = 0.1
 _NO_FILE = "no file"
 _UNKNOWN_INSTRUCTION = (
     "Valgrind may not know one of its instructions (AVX-512, for instance): build it without, or with 'powercut cc'."
@@ -78,8 +81,12 @@ def _record(
             _copy(recording, aside.before, scratch)
             began = f"{_NO_FILE} (the one that was there is back)" if any(aside.before) else _NO_FILE
             if recording.setup:
+                started = time.monotonic()
                 _set_up(recording, scratch=scratch, held=aside.held, interrupt=interrupt)
                 began = f"made by --setup: {shlex.join(recording.setup)}"
+                if recording.within is not None:
+                    left = max(_LEAST, recording.within - (time.monotonic() - started))
+                    recording = replace(recording, within=left)
             recording = replace(recording, began=began)
             recorded = _traced(recording, trace, name=name, scratch=scratch, aside=aside, interrupt=interrupt)
     if recording.keep:
@@ -103,7 +110,7 @@ def _set_up(recording: Recording, *, scratch: Path, held: int, interrupt: Interr
             recording.setup,
             cwd=recording.cwd,
             environment=environment(),
-            timeout=recording.timeout,
+            timeout=recording.limit,
             scratch=scratch,
             held=(held,),
             interrupt=interrupt,
@@ -112,6 +119,7 @@ def _set_up(recording: Recording, *, scratch: Path, held: int, interrupt: Interr
     except StartError as error:
         raise _not_started(error) from error
     if ended.stopped == "timeout":
+        _refuse_slow(recording, where)
         raise UsageError(
             f"the set-up did not end within {recording.timeout:g} s, and was ended with all its processes{said}",
             where=where,
@@ -194,7 +202,7 @@ def _stream(
         other_files.watched(command, pools=recording.pools, scratch=scratch, saved=saved),
         cwd=recording.cwd,
         environment=variables,
-        timeout=recording.timeout,
+        timeout=recording.limit,
         driver=recording.driver,
         scratch=scratch,
         output=output,
@@ -244,8 +252,8 @@ def _scheduled(
     arguments += ["--trace", str(part), "--metadata", str(file), "--search", chosen.search, "--model", chosen.model]
     arguments += ["--preemptions", str(chosen.preemptions), "--schedules", str(chosen.schedules)]
     arguments += ["--seed", str(chosen.seed)]
-    if recording.timeout is not None:
-        arguments += ["--seconds", f"{recording.timeout:g}"]
+    if recording.limit is not None:
+        arguments += ["--seconds", f"{recording.limit:g}"]
     for status in sorted(recording.allowed - {0}):
         arguments += ["--allow-exit", str(status)]
     saved = aside.saved if aside else None
@@ -311,7 +319,7 @@ def _pmemcheck(
         part,
         cwd=recording.cwd,
         environment=environment(),
-        timeout=recording.timeout,
+        timeout=recording.limit,
         saved=aside.saved if aside else None,
     )
     _refuse_failure(recording, recorded.ended)
@@ -345,10 +353,22 @@ def _where(recording: Recording) -> str:
     return f"--record {shlex.join(recording.command)}"
 
 
+def _refuse_slow(recording: Recording, where: str) -> None:
+    """Of a command that was ended: HarnessError where the budget, and no limit of its own, did that."""
+    if recording.within is None or recording.limit != recording.within:
+        return
+    raise HarnessError(
+        "the budget ended before the program was recorded, so nothing was judged",
+        where=where,
+        next_step="Give it a longer --budget, or the program less to do.",
+    )
+
+
 def _refuse_failure(recording: Recording, ended: Ended) -> None:
     where = _where(recording)
     said = _said(ended.stdout, ended.stderr)
     if ended.stopped == "timeout":
+        _refuse_slow(recording, where)
         raise UsageError(
             f"the program did not end within {recording.timeout:g} s, and was ended with all its processes{said}",
             where=where,

@@ -6,15 +6,17 @@ import os
 import re
 import shlex
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from powercut.base.errors import UsageError
+from powercut.base.errors import HarnessError, UsageError
 from powercut.engine import engine, events
-from powercut.engine.engine import Interrupt, StreamItem
+from powercut.engine.deadline import Deadline
+from powercut.engine.engine import Interrupt, Interrupted, StreamItem
 from powercut.engine.options import STOP_WORD, ExploreOptions
 from powercut.engine.supervise import status_text
 from powercut.program import binary as program_binary
@@ -30,10 +32,13 @@ FOUND_SHARE = 0.75
 WORK = "POWERCUT_WORK"
 
 
-def record(program: Program, trace: Path, *, interrupt: Interrupt | None) -> dict[str, Any]:
-    """Records the program's run; the fields of the run record that say how."""
+def record(
+    program: Program, trace: Path, *, interrupt: Interrupt | None, within: float | None = None
+) -> dict[str, Any]:
+    """Records the program's run; the fields of the run record that say how. `within`: seconds of a budget, or None."""
     assert program.recording is not None
-    return program_record.record(program.recording, trace, name=program.name, interrupt=interrupt)
+    recording = replace(program.recording, within=within)
+    return program_record.record(recording, trace, name=program.name, interrupt=interrupt)
 
 
 def explore(
@@ -44,13 +49,16 @@ def explore(
     engine_path: Path,
     keep_image: Path | None = None,
     interrupt: Interrupt | None = None,
+    spent: float = 0.0,
 ) -> Iterator[StreamItem]:
     """The events of the exploration. UsageError when the recovery cannot judge: it fails where nothing was lost.
 
-    `keep_image`: a file for an image on which recovery came to two different ends, if there is one.
+    `keep_image`: a file for an image on which recovery came to two different ends, if there is one. `spent`: seconds of
+    the budget that are over.
     """
     trace = trace.absolute()  # the engine works in the folder of the commands
-    _refuse_useless(program.recovery, trace, engine_path=engine_path, interrupt=interrupt)
+    begun = time.monotonic() - spent
+    _try(program.recovery, trace, options=options, engine_path=engine_path, interrupt=interrupt, begun=begun)
     arguments = ["program", "--trace", str(trace), *commands(program.recovery)]
     arguments += ["--model", options.model, "--atoms", options.atoms]
     arguments += ["--jobs", str(options.jobs), "--seed", str(options.seed), "--images", str(program.recovery.images)]
@@ -66,6 +74,7 @@ def explore(
     if options.budget.seconds is not None:
         arguments += ["--budget-seconds", f"{options.budget.seconds:g}"]
         arguments += ["--budget-found", f"{options.budget.seconds * FOUND_SHARE:g}"]
+        arguments += ["--budget-spent", f"{time.monotonic() - begun:.3f}"]
     if options.budget.executions is not None:
         arguments += ["--budget-executions", str(options.budget.executions)]
     if not options.keep_going:
@@ -102,6 +111,33 @@ def image(
     )
     assert isinstance(answer, events.Imaged)
     return answer
+
+
+def _try(
+    recovery: Recovery,
+    trace: Path,
+    *,
+    options: ExploreOptions,
+    engine_path: Path,
+    interrupt: Interrupt | None,
+    begun: float,
+) -> None:
+    """Runs the commands where nothing was lost. HarnessError when the budget ends before they do."""
+    budget = options.budget.seconds
+    if budget is None:
+        return _refuse_useless(recovery, trace, engine_path=engine_path, interrupt=interrupt)
+    with Deadline(budget - (time.monotonic() - begun), parent=interrupt) as end:
+        try:
+            _refuse_useless(recovery, trace, engine_path=engine_path, interrupt=end)
+        except (Interrupted, HarnessError) as error:
+            if not end.expired:
+                raise
+            raise HarnessError(
+                f"the budget of {budget:g} s ended before the commands had judged the pool as the program left it",
+                where=f"--recover {shlex.join(recovery.recover)}",
+                next_step="Give it a longer --budget, or the commands less to do.",
+            ) from error
+    return None
 
 
 def _refuse_useless(recovery: Recovery, trace: Path, *, engine_path: Path, interrupt: Interrupt | None) -> None:

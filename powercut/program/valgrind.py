@@ -104,16 +104,18 @@ def record_plan(
     plan: Path,
     trace: Path,
     *,
+    more: Sequence[str] = (),
     interrupt: engine.Interrupt | None = None,
     under: Callable[..., tuple[list[str], dict[str, str]]] = command,
 ) -> dict[str, Any]:
     """Records a target's plan by the tool; the plain library runs. Returns the `recorded` event.
 
+    `more`: options of the engine's command that drives the library.
     The stream and the metadata lie beside `trace` until it is complete.
     """
     stream, metadata = trace.with_suffix(".stream"), trace.with_suffix(".json")
     begin, environment = under([], stream=stream, pools=[])
-    drive = ["drive", "--plan", str(plan), "--metadata", str(metadata)]
+    drive = ["drive", "--plan", str(plan), "--metadata", str(metadata), *more]
     marks: dict[str, int] = {}
     started = time.monotonic()
     try:

@@ -2,9 +2,11 @@
 
 import re
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,9 @@ from powercut.scenarios import targets
 from powercut.symbols.symbolize import Symbolizer
 from powercut_reports.records.base import changed
 from powercut_reports.records.run import RunRecord, Since
+
+#: The engine's own limit of an operation that is recorded, and how much longer than a budget one may take, in seconds.
+_OPERATION_SECONDS, _PATIENCE = 60.0, 1.0
 
 
 @contextmanager
@@ -105,6 +110,7 @@ def _explored_once(request: Request, context: Context, *, order: int) -> RunReco
     held, since = _looked_up(request, context, order=order)
     if held is not None:
         return held
+    begun = time.monotonic()
     made = RunClaims(request.plan, request.scenario, model=request.options.model)
     context.listener.started(order, request.name)
     header = {**request.options.described(), **request.header, "since": since}
@@ -127,7 +133,7 @@ def _explored_once(request: Request, context: Context, *, order: int) -> RunReco
             collector.recorded(recorded(request, trace, made, context=context, checkpoint=checkpoint), trace)
             earlier.begin(trace)
         context.listener.phase(order, "trying recovery" if request.program else "")
-        for event, raw in _explored(request, trace, context=context, checkpoint=checkpoint, order=order):
+        for event, raw in _explored(request, trace, context=context, checkpoint=checkpoint, order=order, begun=begun):
             collector.add(event, raw)
             if isinstance(event, events.Finding):
                 context.listener.found(order, collector.finding(event))
@@ -180,7 +186,13 @@ def settle(run: RunRecord, request: Request, context: Context) -> RunRecord:
 
 
 def _explored(
-    request: Request, trace: Path, *, context: Context, checkpoint: checkpoints.Checkpoint | None, order: int
+    request: Request,
+    trace: Path,
+    *,
+    context: Context,
+    checkpoint: checkpoints.Checkpoint | None,
+    order: int,
+    begun: float,
 ) -> Iterator[engine.StreamItem]:
     if request.program is not None:
         return program_run.explore(
@@ -190,6 +202,7 @@ def _explored(
             engine_path=context.engine_path,
             keep_image=context.out / "images" / f"{request.slug or slug(trace.stem)}.image",
             interrupt=context.interrupt,
+            spent=time.monotonic() - begun,
         )
     arguments = ["explore", "--trace", str(trace), *request.options.arguments()]
     if checkpoint is not None and context.chunks:
@@ -232,27 +245,54 @@ def recorded(
 ) -> dict[str, Any]:
     """Records, unless there is a run to go on with that has recorded the same."""
     if request.program is not None:
-        return program_run.record(request.program, trace, interrupt=context.interrupt)
+        return program_run.record(
+            request.program, trace, interrupt=context.interrupt, within=request.options.budget.seconds
+        )
     assert request.plan is not None
+    record_here = partial(
+        record,
+        request.plan,
+        trace,
+        context=context,
+        tracer=request.tracer,
+        loads=made.needs_lines_read,
+        limit=_limit(request),
+    )
     if checkpoint is None:
-        return record(request.plan, trace, context=context, tracer=request.tracer, loads=made.needs_lines_read)
+        return record_here()
     # Two tracers make two traces of one plan.
     key = request.plan if request.tracer == DEFAULT_TRACER else {**request.plan, "tracer": request.tracer}
     if context.resume and (earlier := checkpoint.recorded(key, trace)):
         return earlier
     checkpoint.begin()
     checkpoint.chunks.unlink(missing_ok=True)  # of another trace than the one that is recorded now
-    answer = record(request.plan, trace, context=context, tracer=request.tracer, loads=made.needs_lines_read)
+    answer = record_here()
     checkpoint.keep_recording(key, answer)
     return answer
 
 
+def _limit(request: Request) -> float | None:
+    """Seconds that an operation may take while it is recorded: as many as one that is explored, and a budget's."""
+    watchdog, budget = request.options.watchdog, request.options.budget.seconds
+    limits = [watchdog] if watchdog is not None else []
+    if budget is not None and (watchdog or _OPERATION_SECONDS) > budget + _PATIENCE:
+        limits.append(budget + _PATIENCE)
+    return min(limits, default=None)
+
+
 def record(
-    plan: dict[str, Any], trace: Path, *, context: Context, tracer: str = DEFAULT_TRACER, loads: bool = False
+    plan: dict[str, Any],
+    trace: Path,
+    *,
+    context: Context,
+    tracer: str = DEFAULT_TRACER,
+    loads: bool = False,
+    limit: float | None = None,
 ) -> dict[str, Any]:
     """Records `plan` into `trace` and returns the `recorded` event. A failure leaves an older trace alone.
 
     `loads`: the lines that each operation reads are counted too, by a tracer that can, into the file beside the trace.
+    `limit`: seconds that one operation may take; None is the engine's own limit.
     """
     _refuse_device(plan, tracer)
     try:
@@ -260,7 +300,7 @@ def record(
         with tempfile.TemporaryDirectory(dir=trace.parent, prefix=".record.") as folder:
             plan_file, part = Path(folder) / "plan.json", Path(folder) / trace.name
             write_json(plan_file, plan)
-            answer = TRACERS[tracer](plan_file, part, context, loads)
+            answer = TRACERS[tracer](plan_file, part, context, Taking(loads=loads, limit=limit))
             event = events.Recorded.model_validate(answer)
             _refuse_missing_marks(event, plan)
             if not part.is_file():
@@ -274,10 +314,24 @@ def record(
         raise unwritable(trace, error) from error
 
 
-def _with_llvm(plan: Path, trace: Path, context: Context, loads: bool) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class Taking:
+    """How a plan is recorded, beside the tracer."""
+
+    #: Whether the lines that each operation reads are counted.
+    loads: bool = False
+    #: Seconds that one operation may take; None: the engine's own limit.
+    limit: float | None = None
+
+    def words(self) -> list[str]:
+        """The engine's options for the limit."""
+        return [] if self.limit is None else ["--operation-timeout", f"{self.limit:g}"]
+
+
+def _with_llvm(plan: Path, trace: Path, context: Context, taking: Taking) -> dict[str, Any]:
     """The instrumented library tells the engine, which runs it, of everything."""
-    arguments = ["record", "--plan", str(plan), "--trace", str(trace)]
-    arguments += ["--count-loads", "--loads", str(loads_file(trace))] if loads else []
+    arguments = ["record", "--plan", str(plan), "--trace", str(trace), *taking.words()]
+    arguments += ["--count-loads", "--loads", str(loads_file(trace))] if taking.loads else []
     answer: dict[str, Any] | None = None
     for event, raw in engine.stream(context.engine_path, arguments, interrupt=context.interrupt):
         if isinstance(event, events.Recorded):
@@ -287,20 +341,20 @@ def _with_llvm(plan: Path, trace: Path, context: Context, loads: bool) -> dict[s
     return answer
 
 
-def _with_valgrind(plan: Path, trace: Path, context: Context, loads: bool) -> dict[str, Any]:
+def _with_valgrind(plan: Path, trace: Path, context: Context, taking: Taking) -> dict[str, Any]:
     """The plain library, as it would be shipped, under the Valgrind tool, which counts no loads."""
-    del loads
-    return valgrind.record_plan(context.engine_path, plan, trace, interrupt=context.interrupt)
+    return valgrind.record_plan(context.engine_path, plan, trace, more=taking.words(), interrupt=context.interrupt)
 
 
-def _with_pin(plan: Path, trace: Path, context: Context, loads: bool) -> dict[str, Any]:
+def _with_pin(plan: Path, trace: Path, context: Context, taking: Taking) -> dict[str, Any]:
     """The same under the Pintool."""
-    del loads
-    return valgrind.record_plan(context.engine_path, plan, trace, interrupt=context.interrupt, under=pin.command)
+    return valgrind.record_plan(
+        context.engine_path, plan, trace, more=taking.words(), interrupt=context.interrupt, under=pin.command
+    )
 
 
 #: What can record a target: the compiler pass, or a tool that needs no special build.
-TRACERS: dict[str, Callable[[Path, Path, Context, bool], dict[str, Any]]] = {
+TRACERS: dict[str, Callable[[Path, Path, Context, Taking], dict[str, Any]]] = {
     "llvm": _with_llvm,
     "valgrind": _with_valgrind,
     "pin": _with_pin,

@@ -15,6 +15,7 @@
 #define POWERCUT_REPLAYER_EXECUTOR_EXECUTOR_H_
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
@@ -51,6 +52,8 @@ class Executor {
     bool list_sites = false;  // keep recovery().sites()
     // Called when an execution has ended, in every process in which it did: target code may have forked.
     std::function<void()> after_each = {};
+    // Set from outside when whoever runs executions is to leave off, in the middle of a crash point; null: never.
+    const std::atomic<bool>* stop = nullptr;
   };
   explicit Executor(const Options& options);
   ~Executor();
@@ -58,6 +61,8 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   const Options& options() const { return options_; }
+  // What was not executed by now is not to be: the crash point at hand is left, and counts as not covered.
+  bool stopped() const { return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed); }
   // The pool's bytes, for the engine.
   uint8_t* pool() const { return memory_.pool(); }
   // What target code is told: where its pool begins. Nothing can be accessed there.

@@ -16,7 +16,7 @@ class EagerExplorer final : public Explorer {
       : executor_(executor), strategy_(strategy), subject_(subject), options_(options) {}
 
   BigInt crash_point(const Frontier& frontier, const std::vector<Frontier::Change>&, uint64_t ordinal) override {
-    subject_->obliged();
+    if (options_.obligations) subject_->obliged();
     BigInt covered = 0;
     level(0, frontier.sets(), ordinal, {}, &covered);
     return covered;
@@ -26,7 +26,7 @@ class EagerExplorer final : public Explorer {
  private:
   void level(int depth, const LineSets& sets, uint64_t ordinal, const Image::Nested& nested, BigInt* covered) {
     const BigInt count = strategy_->visit(sets, ordinal, [&](const LineSets& start) {
-      if (!distrust_.empty()) return;
+      if (!distrust_.empty() || executor_->stopped()) return;
       cuts_.push(start, nested);
       executor_->memory().install(start);
       search(depth, ordinal);
@@ -80,7 +80,7 @@ class EagerExplorer final : public Explorer {
                {stores.begin(), stores.begin() + static_cast<ptrdiff_t>(cut.stores_seen)}},
               nullptr);
       }
-      if (!distrust_.empty()) return;
+      if (!distrust_.empty() || executor_->stopped()) return;
     } while (decisions.advance());
   }
 
@@ -114,14 +114,14 @@ class EagerExplorer final : public Explorer {
           ++counts_.query_answers;
           ask(depth, query, leaf);
           if (options_.paranoid) check_reset(*executor_, before, "a query");
-          if (!distrust_.empty()) return;
+          if (!distrust_.empty() || executor_->stopped()) return;
         }
       }
     }
   }
 
   void ask(int depth, QueryId query, const UndecidedMemory::Mark& leaf) {
-    std::vector<std::string> results;
+    absl::flat_hash_set<std::string> results;
     executor_->reads().begin(leaf.arena);
     Decisions decisions;
     do {
@@ -131,14 +131,13 @@ class EagerExplorer final : public Explorer {
       finish_answer(executor_, &outcome, &buffer_);
       if (!outcome.returned()) subject_->ended(query, outcome, &buffer_);
       const std::string result(buffer_.view());
-      if (std::find(results.begin(), results.end(), result) == results.end()) {
-        results.push_back(result);
+      if (results.insert(result).second) {
         if (subject_->answered(depth, query, result) == Subject::Judgement::kExplain) {
           subject_->explained(depth, query, result, outcome.returned() ? nullptr : &outcome, cuts_.image(*executor_));
         }
       }
       executor_->memory().undo(leaf);
-    } while (decisions.advance());
+    } while (!executor_->stopped() && decisions.advance());
   }
 
   Executor* executor_;

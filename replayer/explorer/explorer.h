@@ -5,6 +5,7 @@
 #ifndef POWERCUT_REPLAYER_EXPLORER_EXPLORER_H_
 #define POWERCUT_REPLAYER_EXPLORER_EXPLORER_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,6 +39,9 @@ class Explorer {
     bool visible_only = false;      // make_trie_explorer: of every line the content with everything persisted
     size_t trie_bytes = 256 << 20;  // what is remembered of recoveries; beyond it the trie is begun anew
     bool keep_answers = false;      // for recall(): the answers themselves, and not only that they were judged
+    bool obligations = true;        // make_eager_explorer: takes them from the subject; off: another explorer does
+    // make_trie_explorer: called at each crash point, with its lines installed and nothing run on them yet.
+    std::function<void()> before_search = {};
   };
   virtual ~Explorer() = default;
 

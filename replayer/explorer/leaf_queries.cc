@@ -18,6 +18,8 @@ constexpr uint64_t kHeapLine = uint64_t{1} << 40;
 constexpr uint64_t kManyWorlds = 16, kSomeWorlds = 2, kRunsInManyWorlds = 8;
 // Views that are kept besides that of the first cut.
 constexpr size_t kViews = 3;
+// Digests of one query's answers that are kept.
+constexpr size_t kMostSeen = size_t{1} << 22;
 
 constexpr uint32_t kIntruder = uint32_t{3} << 30;
 uint32_t bystander_of(uint32_t key) { return code_of({3, key + 1}); }
@@ -479,7 +481,7 @@ bool LeafQueries::ask_together(const std::vector<uint32_t>& keys, int depth) {
     uint32_t code;
     QueryId first, query;
     std::vector<After> after = {};
-    std::vector<uint64_t> seen = {};  // digests of its answers
+    absl::flat_hash_set<uint64_t> seen = {};  // digests of its answers
     bool good = true;
   };
   std::vector<Bystander> bystanders;
@@ -508,10 +510,9 @@ bool LeafQueries::ask_together(const std::vector<uint32_t>& keys, int depth) {
   // Its answer is in the buffer.
   const auto answered = [&](Bystander* bystander, const Outcome& outcome) {
     const uint64_t digest = XXH3_64bits(buffer_.view().data(), buffer_.view().size());
-    if (std::find(bystander->seen.begin(), bystander->seen.end(), digest) != bystander->seen.end()) return;
-    bystander->seen.push_back(digest);
+    if (!bystander->seen.insert(digest).second) return;
     const QueryId before = std::exchange(query_, bystander->query);
-    std::vector<std::string>* answers = exact_ || options_.keep_answers ? &answers_[query_] : nullptr;
+    Answers* answers = exact_ || options_.keep_answers ? &answers_[query_] : nullptr;
     bystander->good = judge(depth, outcome, answers) && bystander->good;
     query_ = before;
   };
@@ -614,8 +615,9 @@ void LeafQueries::ask_group(uint32_t code, int depth) {
   const std::span<const QueryId> members = subject_->members(group);
   const std::vector<QueryId> queries(members.begin(), members.end());
   for (QueryId query : queries) {
-    std::vector<std::string>* results = exact_ || options_.keep_answers ? &answers_[query] : nullptr;
-    if (results != nullptr && (exact_ || newly_obliged(code))) results->clear();
+    if (executor_->stopped()) break;
+    Answers* results = exact_ || options_.keep_answers ? &answers_[query] : nullptr;
+    if (results != nullptr && (exact_ || newly_obliged(code))) *results = {};
     const bool first = group.kind == 0 && count_[3] > 0 && query == queries[0];
     Wake own;
     if (first) taken_ = &own;
@@ -679,7 +681,7 @@ void LeafQueries::run_again(const Decisions& decisions, uint64_t digest, uint32_
 }
 
 // Runs the query down all its branches. The judgement is kGood when all its answers are.
-Subject::Judgement LeafQueries::run(QueryId query, int depth, std::vector<std::string>* results) {
+Subject::Judgement LeafQueries::run(QueryId query, int depth, Answers* results) {
   query_ = query;
   seen_.clear();
   bool good = true;
@@ -692,10 +694,9 @@ Subject::Judgement LeafQueries::run(QueryId query, int depth, std::vector<std::s
     if (!outcome->returned()) subject_->ended(query_, *outcome, &buffer_);
     const uint32_t sources = std::exchange(virtual_world.used, 0);
     const uint64_t digest = XXH3_64bits(buffer_.view().data(), buffer_.view().size());
-    if (std::find(seen_.begin(), seen_.end(), digest) == seen_.end()) {
-      seen_.push_back(digest);
-      good = judge(depth, *outcome, results) && good;
-    }
+    // Of very many answers not all are remembered: judging one again changes nothing.
+    if (seen_.size() == kMostSeen) seen_.clear();
+    if (seen_.insert(digest).second) good = judge(depth, *outcome, results) && good;
     stopwatch_->lap(Stopwatch::kJudge);
     if (decisions == nullptr) return true;
     executor_->memory().undo(leaf_);
@@ -712,11 +713,9 @@ Subject::Judgement LeafQueries::run(QueryId query, int depth, std::vector<std::s
   return good ? Subject::Judgement::kGood : Subject::Judgement::kBad;
 }
 
-bool LeafQueries::judge(int depth, const Outcome& outcome, std::vector<std::string>* results) {
+bool LeafQueries::judge(int depth, const Outcome& outcome, Answers* results) {
   const std::string result(buffer_.view());
-  if (results != nullptr && std::find(results->begin(), results->end(), result) == results->end()) {
-    results->push_back(result);
-  }
+  if (results != nullptr) results->add(result);
   if (exact_) return true;  // answer_all() judges
   const Subject::Judgement judgement = subject_->answered(depth, query_, result);
   if (judgement == Subject::Judgement::kExplain) {
@@ -732,7 +731,7 @@ bool LeafQueries::judge(int depth, const Outcome& outcome, std::vector<std::stri
 const std::vector<std::string>& LeafQueries::answers(QueryId query) const {
   static const std::vector<std::string> none;
   const auto known = answers_.find(query);
-  return known == answers_.end() ? none : known->second;
+  return known == answers_.end() ? none : known->second.all;
 }
 
 // Every query at this leaf, whether it was run here or its answers are those of a leaf before.
@@ -745,7 +744,7 @@ void LeafQueries::answer_all(int depth) {
     const std::span<const QueryId> members = subject_->members(group_of(code));
     for (QueryId query : std::vector<QueryId>(members.begin(), members.end())) {
       const auto known = answers_.find(query);
-      for (const std::string& result : known == answers_.end() ? undisturbed : known->second) {
+      for (const std::string& result : known == answers_.end() ? undisturbed : known->second.all) {
         if (subject_->answered(depth, query, result) == Subject::Judgement::kExplain) explain(depth, query, result);
       }
     }

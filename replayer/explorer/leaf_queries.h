@@ -92,6 +92,14 @@ class LeafQueries {
     int depth = 0;
     std::shared_ptr<const Wake> wake;  // null: there is no intruder
   };
+  // The distinct answers of a query, in the order in which they were given.
+  struct Answers {
+    std::vector<std::string> all;
+    absl::flat_hash_set<std::string> known;
+    void add(std::string answer) {
+      if (known.insert(answer).second) all.push_back(std::move(answer));
+    }
+  };
   // What may be new compared with one view: the intruder, and keys by their first query or their bystander; ascending.
   struct Hits {
     bool intruder = false;
@@ -131,9 +139,9 @@ class LeafQueries {
   void explain_widely(int depth, QueryId query, const std::string& wanted);
   // Runs the query at hand once more, in other worlds, and compares its answer with the first one's digest.
   void run_again(const Decisions& decisions, uint64_t digest, uint32_t sources);
-  Subject::Judgement run(QueryId query, int depth, std::vector<std::string>* results);
+  Subject::Judgement run(QueryId query, int depth, Answers* results);
   // Takes the answer in the buffer; returns whether it is good.
-  bool judge(int depth, const Outcome& outcome, std::vector<std::string>* results);
+  bool judge(int depth, const Outcome& outcome, Answers* results);
   void keep_view(int depth);
   void note_reads(ReadIndex* index, Group group, ReadIndex::Reads* reads);
 
@@ -157,8 +165,8 @@ class LeafQueries {
   bool heap_followed_ = false, heap_differs_ = false;
   std::vector<View> views_;  // [0]: of a first cut
   size_t next_view_ = 1;
-  absl::flat_hash_set<uint32_t> watched_;                           // groups with a bad answer
-  absl::flat_hash_map<QueryId, std::vector<std::string>> answers_;  // exact_ or keep_answers
+  absl::flat_hash_set<uint32_t> watched_;          // groups with a bad answer
+  absl::flat_hash_map<QueryId, Answers> answers_;  // exact_ or keep_answers
 
   // Of the crash point at hand.
   std::vector<uint32_t> obliged_;
@@ -192,7 +200,7 @@ class LeafQueries {
   QuerySearch search_;
   QueryId query_ = 0;
   std::function<void()> body_;
-  std::vector<uint64_t> seen_;  // digests of one query's answers
+  absl::flat_hash_set<uint64_t> seen_;  // digests of one query's answers
 };
 
 }  // namespace powercut

@@ -52,6 +52,7 @@ bool MergedSearch::run(const std::function<void()>& query, absl::FunctionRef<boo
   states_.clear();
   known_.clear();
   waiting_.clear();
+  kept_bytes_ = 0;
   bool stopped = false;
   watched_ = TargetRunner::met_other_code();
   answer_->clear();
@@ -60,12 +61,13 @@ bool MergedSearch::run(const std::function<void()>& query, absl::FunctionRef<boo
   Executor::Stretch first = executor_->run_to_branch(query);
   bool complete = arrive(std::move(first), kNobody, executor_->loads() - loads, ended, &stopped);
   while (complete && !stopped && !waiting_.empty()) {
+    if (executor_->stopped()) break;
     const uint32_t next = waiting_.begin()->second;
     waiting_.erase(waiting_.begin());
     complete = expand(next, ended, &stopped);
   }
   executor_->end_stretches();
-  return stopped || (complete && !has_cycle());
+  return stopped || executor_->stopped() || (complete && !has_cycle());
 }
 
 bool MergedSearch::expand(uint32_t number, absl::FunctionRef<bool(Outcome*)> ended, bool* stopped) {
@@ -97,7 +99,7 @@ bool MergedSearch::expand(uint32_t number, absl::FunctionRef<bool(Outcome*)> end
       return false;
     }
     if (!arrive(std::move(stretch), number, progress, ended, stopped)) return false;
-  } while (!*stopped && advance(&options));
+  } while (!*stopped && !executor_->stopped() && advance(&options));
   return true;
 }
 
@@ -109,13 +111,16 @@ bool MergedSearch::arrive(Executor::Stretch&& stretch, uint32_t from, uint64_t p
   if (followed && !stretch.branch) *stopped = !ended(&stretch.outcome);
   State state;
   if (followed && stretch.branch) {
-    followed = memory.fresh_bytes() <= kMostFresh && states_.size() < kMostStates;
+    followed = memory.fresh_bytes() <= kMostFresh && states_.size() < kMostStates && kept_bytes_ < kMostBytes;
     state.branch = std::move(*stretch.branch);
     state.changes = memory.changes_since(start_);
     state.answer.assign(answer_->view().begin(), answer_->view().end());
     state.phase = answer_->phase();
     state.left = memory.narrowed(start_.decided);
     state.progress = progress;
+    kept_bytes_ += state.answer.size() + state.changes.fresh.size() +
+                   state.changes.words.size() * sizeof(UndecidedMemory::Changes::Word) +
+                   state.branch.machine.words.size() * sizeof(uint64_t);
   }
   memory.undo(start_);
   virtual_world.used = 0;

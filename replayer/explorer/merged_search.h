@@ -28,8 +28,9 @@ namespace powercut {
 class MergedSearch {
  public:
   static constexpr size_t kMostStates = size_t{1} << 20;
-  static constexpr uint64_t kMostFresh = 256 * 1024;  // bytes of heap that a way has allocated
-  static constexpr size_t kMostOptions = 4096;        // values at one load
+  static constexpr uint64_t kMostFresh = 256 * 1024;     // bytes of heap that a way has allocated
+  static constexpr size_t kMostOptions = 4096;           // values at one load
+  static constexpr size_t kMostBytes = size_t{1} << 29;  // of all states that were kept
 
   struct Counts {
     uint64_t stretches = 0;
@@ -82,6 +83,7 @@ class MergedSearch {
   std::vector<State> states_;
   absl::flat_hash_map<Digest, std::vector<uint32_t>> known_;
   std::set<std::pair<uint64_t, uint32_t>> waiting_;  // (progress, state)
+  size_t kept_bytes_ = 0;
 };
 
 }  // namespace powercut

@@ -6,7 +6,7 @@ bool QuerySearch::run(const std::function<void()>& query, Ended ended, uint64_t 
   const UndecidedMemory::Mark start = executor_->memory().mark();
   const uint64_t before = runs();
   decisions_.clear();
-  for (uint64_t done = 0; runs() - before < most; ++done) {
+  for (uint64_t done = 0; runs() - before < most && !executor_->stopped(); ++done) {
     if (done == merge_after_) {
       MergedSearch search(executor_, answer_, &merged_);
       if (search.run(query, [&](Outcome* end) { return ended(end, nullptr) && runs() - before < most; })) {

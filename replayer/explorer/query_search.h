@@ -20,7 +20,8 @@ class QuerySearch {
   // Called where a way has ended, with memory as it left it. `decisions` lead there again, and are null where ways are
   // merged. Returns whether to go on.
   using Ended = absl::FunctionRef<bool(Outcome*, const Decisions* decisions)>;
-  // `most`: executions, and stretches of such, after which it stops. False: it has stopped for that.
+  // `most`: executions, and stretches of such, after which it stops. False: it has stopped for that, or since the
+  // executor is to leave off.
   bool run(const std::function<void()>& query, Ended ended, uint64_t most = ~uint64_t{0});
 
   // Executions, and stretches of such, by all searches so far.

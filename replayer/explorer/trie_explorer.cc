@@ -116,6 +116,7 @@ class TrieExplorer final : public MemoExplorer {
     // and a recovery that was right to refuse the pool may be wrong by now.
     const uint32_t keys = std::exchange(keys_, subject_->groups()[0]);
     const bool refused = std::exchange(refused_, false);
+    if (options_.before_search) options_.before_search();
     if (!converges_ || leaf_queries_.is_obliged() || keys != keys_ || refused) convergence_.clear();
     if (converges_ && !convergence_.begins(0, /*each_depth=*/false)) {
       // The same medium as at an earlier crash point, under the same obligations.
@@ -250,10 +251,10 @@ class TrieExplorer final : public MemoExplorer {
       executor_->memory().undo(start);
       if (options_.paranoid) check_reset(*executor_, before, "the queries");
       for (const Cut& cut : way.cuts) {
-        if (!distrust_.empty()) return;
+        if (!distrust_.empty() || executor_->stopped()) return;
         descend(depth, cut, way.nested.stores());
       }
-      if (!distrust_.empty()) return;
+      if (!distrust_.empty() || executor_->stopped()) return;
     } while (decisions.advance());
   }
 

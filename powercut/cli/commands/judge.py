@@ -77,14 +77,14 @@ class Judging:
 
 
 def explainer_of(explain: int | None, requests: Sequence[Request], context: Context, jobs: int) -> Explainer:
-    """A budget of time is for all that the command does, and exploring comes first.
+    """A budget of time is for all that the command does. Exploring comes first, and what it leaves is for explaining.
 
-    That of a program is for one run: what exploring leaves of it is for explaining.
+    A target's findings are explained within a budget where --explain asks for it; those of a program, always.
     """
-    budget = next((request.options.budget.seconds for request in requests if request.program), None)
+    budget = next((request.options.budget.seconds for request in requests), None)
     if explain is not None:
         return Explainer(context=context, most=explain, jobs=jobs, budget=budget)
-    timed = budget is None and any(request.options.budget.seconds is not None for request in requests)
+    timed = budget is not None and not any(request.program for request in requests)
     most = 0 if timed else DEFAULT_MOST
     return Explainer(context=context, most=most, most_of_variant=DEFAULT_MOST_OF_VARIANT, jobs=jobs, budget=budget)
 

@@ -224,8 +224,8 @@ Watchdog = Annotated[
         metavar="SECONDS",
         min=0.1,
         max=86400,
-        help="Wall-clock limit of one recovery or query. What exceeds it is blocked: the run ends, and its verdict is "
-        "unknown.  [default: 60]",
+        help="Wall-clock limit of one recovery or query, and of an operation while it is recorded. What exceeds it is "
+        "blocked: the run ends, and its verdict is unknown.  [default: 60]",
         show_default=False,
     ),
 ]
