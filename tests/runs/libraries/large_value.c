@@ -36,7 +36,7 @@ static slot_head* slot_at(const powercut_table* table, uint64_t number) {
 static uint8_t* value_of(slot_head* slot) { return (uint8_t*)slot + kLine; }
 
 static powercut_status large_traits(const powercut_config* config, powercut_traits* out) {
-  if (config->option_count != 0 || config->key_size > sizeof ((slot_head*)0)->key) return POWERCUT_BAD_CONFIG;
+  if (config->option_count != 0 || config->key_size > sizeof((slot_head*)0)->key) return POWERCUT_BAD_CONFIG;
   memset(out, 0, sizeof *out);
   out->copy_bound = 1;
   return POWERCUT_OK;
