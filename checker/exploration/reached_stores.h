@@ -14,6 +14,10 @@ namespace powercut {
 // same libraries: what this process, and those that it has forked, have reached until now.
 std::vector<uint64_t> reached_stores();
 
+// For a worker, once it is forked: what it reaches is told by its chunk's result alone. A chunk that a budget leaves
+// out must not show in the result, which is the same for any number of jobs.
+void keep_reached_stores();
+
 // The functions that neither this process nor `others` (a bitmap, or empty) has reached: {function, file, line} of each
 // by file and line.
 Json stores_never_reached(const std::vector<uint64_t>& others);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/descendants.h"
+#include "checker/exploration/reached_stores.h"
 
 namespace powercut {
 namespace {
@@ -146,6 +147,7 @@ void WorkerProcess::start(const Task& task, std::span<WorkerProcess* const> othe
     for (const WorkerProcess* other : others) {
       if (other->messages_ >= 0) close(other->messages_);
     }
+    keep_reached_stores();
     work(task, slot_, ends[1]);
   }
   close(ends[1]);

@@ -24,10 +24,16 @@ struct Module {
   uint32_t count;
 };
 
+struct Mapping {
+  uint8_t* at;
+  uint64_t size;
+};
+
 struct Registered {
   std::mutex mutex;
   std::vector<Module> modules;
-  uint8_t* free = nullptr;  // shared bytes that no module has
+  std::vector<Mapping> shared;  // memory that holds marks
+  uint8_t* free = nullptr;      // shared bytes that no module has
   uint64_t left = 0;
 };
 
@@ -49,6 +55,7 @@ uint8_t* shared_bytes(Registered& all, uint32_t count) {
     all.left = std::max<uint64_t>(kRoom, count);
     all.free = mapped(all.left, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1);
     if (all.free == nullptr) all.left = 0;
+    if (all.free != nullptr) all.shared.push_back({all.free, all.left});
   }
   if (all.free == nullptr) return nullptr;
   uint8_t* bytes = all.free;
@@ -64,7 +71,7 @@ uint64_t digest(std::string_view text) {  // FNV-1a
 }
 
 // The bytes at the end of the module's file; null where there is no such file.
-uint8_t* bytes_of_file(const char* folder, std::string_view lines, uint32_t count) {
+uint8_t* bytes_of_file(Registered& all, const char* folder, std::string_view lines, uint32_t count) {
   const std::string head = std::to_string(count) + "\n" + std::string(lines);
   char name[17];
   uint64_t rest = digest(head);
@@ -81,7 +88,9 @@ uint8_t* bytes_of_file(const char* folder, std::string_view lines, uint32_t coun
     file = mapped(size, MAP_SHARED, static_cast<int>(fd));
   }
   system_call(SYS_close, fd);
-  return file == nullptr ? nullptr : file + head.size();
+  if (file == nullptr) return nullptr;
+  all.shared.push_back({file, size});
+  return file + head.size();
 }
 
 }  // namespace
@@ -92,7 +101,7 @@ void __powercut_store_functions(const char* lines, uint32_t count, uint8_t** mar
   Registered& all = registered();
   const std::lock_guard lock(all.mutex);
   const char* folder = getenv("POWERCUT_REACHED");
-  uint8_t* bytes = folder != nullptr ? bytes_of_file(folder, lines, count) : nullptr;
+  uint8_t* bytes = folder != nullptr ? bytes_of_file(all, folder, lines, count) : nullptr;
   if (bytes == nullptr) bytes = shared_bytes(all, count);
   if (bytes != nullptr) {
     for (uint32_t i = 0; i < count; ++i) bytes[i] |= (*marks)[i];
@@ -112,6 +121,18 @@ void powercut_store_functions(void* self, void (*told)(void* self, const char* l
       rest.remove_prefix(end + 1);
     }
   }
+}
+
+void powercut_own_store_marks(void) {
+  Registered& all = registered();
+  const std::lock_guard lock(all.mutex);
+  for (const Mapping& mapping : all.shared) {
+    const std::vector<uint8_t> marks(mapping.at, mapping.at + mapping.size);
+    const long at = system_call(SYS_mmap, mapping.at, mapping.size, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    if (at != -1) std::copy(marks.begin(), marks.end(), mapping.at);
+  }
+  all.shared.clear();
 }
 
 }  // extern "C"
