@@ -6,19 +6,26 @@
 
 namespace powercut::runtime {
 
-// Looked up once. `cache` is constant-initialised: others' constructors may be first.
+// A function that NEXT() names. All of them stand side by side in a section of the library, whose constructor looks
+// them up: the first call may come from a target, on whose stack the dynamic linker would leave what registers held.
+struct NextFunction {
+  const char* name;
+  void* found;
+};
+
+// Looked up here where another library's constructor calls it first.
 template <typename Function>
-Function* next_function(Function*& cache, const char* name) {
-  if (cache == nullptr) cache = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-  return cache;
+Function* next_function(NextFunction* entry) {
+  if (entry->found == nullptr) entry->found = dlsym(RTLD_NEXT, entry->name);
+  return reinterpret_cast<Function*>(entry->found);
 }
 
 }  // namespace powercut::runtime
 
-#define NEXT(name)                                         \
-  ([]() -> decltype(&::name) {                             \
-    static constinit decltype(&::name) cache;              \
-    return powercut::runtime::next_function(cache, #name); \
+#define NEXT(name)                                                                                                     \
+  ([]() -> decltype(&::name) {                                                                                         \
+    [[gnu::section("powercut_next"), gnu::used]] static constinit powercut::runtime::NextFunction entry = {#name, {}}; \
+    return powercut::runtime::next_function<decltype(::name)>(&entry);                                                 \
   }())
 
 #endif  // POWERCUT_TRACER_RUNTIME_NEXT_FUNCTION_H_
