@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <ucontext.h>
+#include <unwind.h>
 
 #include <algorithm>
 #include <array>
@@ -83,7 +84,7 @@ struct AbortMessage {
   unsigned size;  // of the mapping that it lies in
   char text[];
 };
-AbortMessage** abort_message = nullptr;
+AbortMessage** const abort_message = static_cast<AbortMessage**>(dlvsym(RTLD_DEFAULT, "__abort_msg", "GLIBC_PRIVATE"));
 
 std::string take_abort_message() {
   if (abort_message == nullptr || *abort_message == nullptr) return "";
@@ -96,21 +97,23 @@ std::string take_abort_message() {
   return text;
 }
 
-// The C library that aborts keeps no frame pointers, so a walk ends in it. The code that called it does: the innermost
-// return address into instrumented code, and from the frame behind it on an ordinary walk.
-std::vector<uint64_t> callers_of_abort(uint64_t from, const uint64_t* end) {
-  const auto instrumented = [](uint64_t pc) {
-    return powercut_code(reinterpret_cast<const void*>(pc)) == POWERCUT_INSTRUMENTED;
+// The C library that aborts keeps no frame pointers, so a walk along them ends in it. Its unwinding tables lead to the
+// innermost frame of instrumented code, from which an ordinary walk goes on.
+std::vector<uint64_t> callers_of_abort() {
+  struct Caller {
+    const void* pc = nullptr;
+    const void* frame = nullptr;
+  } caller;
+  const auto look = [](_Unwind_Context* context, void* found) {
+    constexpr int kFramePointer = 6;  // of the registers' numbers in these tables
+    const auto* pc = reinterpret_cast<const void*>(_Unwind_GetIP(context));
+    if (powercut_code(pc) != POWERCUT_INSTRUMENTED) return _URC_NO_REASON;
+    *static_cast<Caller*>(found) = {pc, reinterpret_cast<const void*>(_Unwind_GetGR(context, kFramePointer))};
+    return _URC_END_OF_STACK;
   };
-  const auto* word = reinterpret_cast<const uint64_t*>((from + 7) & ~uint64_t{7});
-  while (word < end && !instrumented(*word)) ++word;
-  if (word >= end) return {};
-  const uint64_t caller = *word++;
-  for (; word + 1 < end; ++word) {
-    const bool frame = *word > reinterpret_cast<uint64_t>(word) && *word < reinterpret_cast<uint64_t>(end);
-    if (frame && instrumented(word[1])) return CodePlace{reinterpret_cast<const void*>(caller), word}.stack();
-  }
-  return {caller};
+  _Unwind_Backtrace(look, &caller);
+  if (caller.pc == nullptr) return {};
+  return CodePlace{caller.pc, caller.frame}.stack();
 }
 
 void on_signal(int signal, siginfo_t* info, void* context) {
@@ -128,7 +131,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   outcome.stack = place.stack();
   if (signal == SIGABRT) {
     outcome.text = take_abort_message();
-    const std::vector<uint64_t> callers = callers_of_abort(reg(REG_RSP), current->stack_end());
+    const std::vector<uint64_t> callers = callers_of_abort();
     if (!callers.empty()) {
       outcome.stack.resize(1);
       outcome.stack.insert(outcome.stack.end(), callers.begin(), callers.end());
@@ -162,7 +165,6 @@ void install_signal_handlers() {
   static bool done = false;
   if (done) return;
   done = true;
-  abort_message = static_cast<AbortMessage**>(dlvsym(RTLD_DEFAULT, "__abort_msg", "GLIBC_PRIVATE"));
   handle_faults(on_signal);
 }
 

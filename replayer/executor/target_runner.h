@@ -89,7 +89,6 @@ class TargetRunner {
   // Whether the step at hand is one that was wanted.
   bool take_wanted_step();
   bool owns_code(uint64_t pc) const { return options_.own_code.holds(pc, 1); }
-  const uint64_t* stack_end() const { return stack_end_; }
   bool on_stack(uint64_t address, uint64_t size) const { return stack_.holds(address, size); }
 
  private:
