@@ -24,6 +24,8 @@ from pathlib import Path
 _MAGIC = b"\x7fELF\x02\x01"  # 64 bits, little-endian
 _NOBITS, _NOTE = 8, 7
 _ALLOCATED = 2
+#: Where the compiler pass keeps the lines of functions that store (tracer/llvm/pass.cc).
+_PLACES = "powercut_places"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +33,7 @@ class Code:
     """Two hashes, in hex."""
 
     code: str
-    #: Of the debug information: where each instruction comes from.
+    #: Of the debug information, and of what the compiler pass knows of lines: where each instruction comes from.
     lines: str
 
 
@@ -98,7 +100,10 @@ def _of_one(path: str, stamp: tuple[int, int, int], *, with_lines: bool) -> Code
     code, lines = hashlib.sha256(), hashlib.sha256()
     for item in sections:
         head = f"{item.name}\0{item.kind}\0{item.flags}\0{item.address}\0{item.size}\0".encode()
-        if item.flags & _ALLOCATED and not (item.kind == _NOTE and "build-id" in item.name):
+        if item.name == _PLACES:
+            if with_lines:
+                lines.update(head + item.content)
+        elif item.flags & _ALLOCATED and not (item.kind == _NOTE and "build-id" in item.name):
             code.update(head + item.content)
         elif with_lines and item.name.startswith(".debug_"):
             lines.update(head + item.content)

@@ -75,7 +75,7 @@ void instrument(llvm::Function& function, HookTable& hooks, Externals& externals
   function.removeFnAttr(llvm::Attribute::NoSync);
 }
 
-llvm::Constant* string_constant(llvm::Module& module, llvm::StringRef text) {
+llvm::GlobalVariable* string_constant(llvm::Module& module, llvm::StringRef text) {
   llvm::Constant* bytes = llvm::ConstantDataArray::getString(module.getContext(), text);
   auto* global = new llvm::GlobalVariable(module, bytes->getType(), true, llvm::GlobalValue::PrivateLinkage, bytes,
                                           "powercut.text");
@@ -92,6 +92,10 @@ llvm::Constant* string_table(HookTable& hooks, const Strings& strings) {
                                   llvm::ConstantArray::get(type, entries), "powercut.names");
 }
 
+// Line numbers of the source. A comment moves them and changes no behaviour: powercut/engine/elf_code.py hashes them
+// apart.
+constexpr const char* kPlacesSection = "powercut_places";
+
 // A constructor that tells the runtime what this module is.
 void register_module(HookTable& hooks, const Externals& externals, StoreFunctions& storing) {
   llvm::Module& module = hooks.module();
@@ -106,8 +110,10 @@ void register_module(HookTable& hooks, const Externals& externals, StoreFunction
   builder.CreateCall(hooks.hook("__powercut_defines", {hooks.pointer(), hooks.int32()}),
                      {string_table(hooks, defined), hooks.constant32(defined.size())});
   if (storing.count() != 0) {
+    llvm::GlobalVariable* places = string_constant(module, storing.lines());
+    places->setSection(kPlacesSection);
     builder.CreateCall(hooks.hook("__powercut_store_functions", {hooks.pointer(), hooks.int32(), hooks.pointer()}),
-                       {string_constant(module, storing.lines()), hooks.constant32(storing.count()), storing.marks()});
+                       {places, hooks.constant32(storing.count()), storing.marks()});
   }
   builder.CreateRetVoid();
   llvm::appendToGlobalCtors(module, constructor, /*Priority=*/0);

@@ -7,6 +7,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Support/FormatVariadic.h>
 
 #include <set>
 #include <utility>
@@ -124,7 +125,7 @@ std::string path_of(const llvm::DISubprogram& function) {
 }
 
 std::string line_of(llvm::StringRef name, llvm::StringRef file, uint32_t line) {
-  std::string text = demangled(name) + "\t" + file.str() + "\t" + std::to_string(line);
+  std::string text = demangled(name) + "\t" + file.str() + "\t" + llvm::formatv("{0:d6}", line).str();
   for (char& character : text) {
     if (character == '\n') character = ' ';
   }
