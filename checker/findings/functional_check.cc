@@ -120,7 +120,15 @@ void FunctionalCheck::judge(const std::vector<Exposure>& exposures, bool trusted
     uncut = ask(queries);
   }
   std::set<std::string> told;  // many images of one functional bug are one finding
-  for (size_t i = 0; i < exposures.size(); ++i) {
+  std::vector<size_t> order;
+  const auto by_probe = [&](size_t i) { return stops_ && uncut[i] && uncut[i]->violation.invariant == "unusable"; };
+  // Where the first one ends the run: what is wrong in the table says more than a probe that goes wrong for it.
+  for (const bool probes : {false, true}) {
+    for (size_t i = 0; i < exposures.size(); ++i) {
+      if (by_probe(i) == probes) order.push_back(i);
+    }
+  }
+  for (const size_t i : order) {
     if (!uncut[i] || symptom_of(*uncut[i]) != symptom_of(exposures[i])) {
       report(event(exposures[i]));
       continue;

@@ -108,6 +108,8 @@ class Session:
     replay: bool = True
     #: Names the next scenario that is made in Python.
     naming: Callable[[], str] = lambda: "inline"
+    #: Whether a run goes on behind a bug that needs no power cut.
+    keep_going: bool = False
     #: Hears of every result, before it is judged.
     heard: Callable[[Result], None] = lambda result: None
 
@@ -273,7 +275,7 @@ class Session:
             watchdog=self.watchdog,
             schedules=schedules,
             step_budget=self.step_budget if step_budget is None else step_budget,
-            keep_going=False,
+            keep_going=self.keep_going,
         )
 
     def _judge(self, wanted: Sequence[Request]) -> Result:

@@ -63,7 +63,8 @@ def judge(pair: Pair, kind: str, folder: Path) -> tuple[ExitCode, set[str]]:
     library = paths.library_dir() / "regression" / f"{pair.name}-{kind}.so"
     heard: list[Result] = []
     options = dict(pair.options)
-    session = powercut.Session(out=folder, heard=heard.append, watchdog=options.pop("watchdog", None))
+    watchdog = options.pop("watchdog", None)
+    session = powercut.Session(out=folder, heard=heard.append, watchdog=watchdog, keep_going=True)
     try:
         session.check(str(library), pair.operations, complete=True, **options)
     except InconsistentError:
