@@ -59,6 +59,8 @@ def open_page(browser: Any, tmp_path: Path) -> Iterator[Open]:
 
 
 def shown_runs(page: Any) -> list[str]:
+    """The runs that the filter shows, once it is applied and has searched all details."""
+    page.wait_for_selector("#filters:not([aria-busy=true])", state="attached")
     # Not inner_text: a run outside the window has none until a frame is drawn (content-visibility).
     names: list[str] = page.locator("details.run:visible h3").all_text_contents()
     return [" ".join(name.split()) for name in names]

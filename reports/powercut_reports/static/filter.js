@@ -168,6 +168,7 @@
     if (!filtered && !runs) {
       return; // The page as it came shows everything.
     }
+    form.setAttribute("aria-busy", "true"); // until the last choice is applied, and all details are searched
     await withData(state);
     if (JSON.stringify(state) !== JSON.stringify(readHash())) {
       return; // Another choice was made in the meantime.
@@ -179,6 +180,7 @@
     byId("shown").textContent = filtered
       ? `${shown.runs.size} of ${many(runs.length, "run")} shown, with ${many(shown.findings.size, "finding")}${still}` : "";
     byId("none-shown").hidden = !filtered || shown.runs.size > 0 || runs.length === 0;
+    form.setAttribute("aria-busy", String(still !== ""));
   }
   powercut.onMount((part) => {
     if (shown) {
