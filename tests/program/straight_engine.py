@@ -134,8 +134,10 @@ class Answer:
     findings: list[dict[str, Any]]
 
     @property
-    def complete(self) -> bool:
-        return bool(self.result["coverage"]["kind"] == "complete")
+    def covered(self) -> bool:
+        """Whether every crash state was looked at. The verdict is not complete where an output was not judged."""
+        coverage = self.result["coverage"]
+        return bool(coverage["covered"] == coverage["total"])
 
 
 def judge(folder: Path, case: Case, way: Way) -> Answer:
@@ -155,7 +157,7 @@ def violation_of(finding: dict[str, Any]) -> Violation:
 
 def differences(case: Case, way: Way, right: Expected, answer: Answer) -> list[str]:
     """What the engine says, and the reference does not, or the other way round."""
-    result, complete = answer.result, answer.complete
+    result, covered = answer.result, answer.covered
     told = sorted({(violation_of(finding), finding["crash_point"]["index"]) for finding in answer.findings})
     out = []
 
@@ -165,16 +167,17 @@ def differences(case: Case, way: Way, right: Expected, answer: Answer) -> list[s
 
     same("crash points", result["crash_points"], right.points)
     same("crash states", int(result["crash_states"]), right.states)
-    same("covered all", int(result["coverage"]["covered"]) == right.states, complete)
+    same("covered all", int(result["coverage"]["covered"]) == right.states, covered)
+    same("complete", result["coverage"]["kind"] == "complete", covered and right.unjudged == 0)
     same("verdict", result["verdict"], "inconsistent" if told else "consistent")
     out += [f"{wrong} is not so at crash point {at}" for wrong, at in told if at not in right.violations.get(wrong, [])]
     out += [text for finding in answer.findings for text in _wrong_image(case, right, finding)]
     if way.images is None or way.images >= right.most_states:
-        same("coverage", result["coverage"]["kind"], "complete")
-    if complete:
+        same("coverage", covered, True)
+    if covered:
         same("violations", sorted({wrong for wrong, _ in told}), sorted(right.violations))
         same("outcomes", result["leaves"], len(right.outcomes))
-    if complete and way.at_once:
+    if covered and way.at_once:
         first = {wrong: min(at for other, at in told if other == wrong) for wrong, _ in told}
         same("first crash points", first, {wrong: points[0] for wrong, points in right.violations.items()})
     return out

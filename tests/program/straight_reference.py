@@ -74,6 +74,8 @@ class Expected:
     states: int = 0
     images: int = 0
     most_states: int = 0  # of a crash point
+    #: Crash points at which commands print and nobody knows what they may print.
+    unjudged: int = 0
     outcomes: set[Outcome] = field(default_factory=set)
     #: By violation, the numbers of the crash points that show it.
     violations: dict[Violation, list[int]] = field(default_factory=dict)
@@ -145,6 +147,10 @@ class Reference:
         refuses = step in ("check", "probe") and not outcome.signal
         return "structure" if refuses else "recovery-failed", step, outcome.end
 
+    def unjudged(self, now: Instant) -> bool:
+        """Whether an operation has begun, and what the commands may print is not known."""
+        return bool(self._printing()) and now.begun > 0 and not self._legal(now)
+
     def _printing(self) -> list[str]:
         return [name for name, _ in self.case.commands if name in ("dump", "probe")]
 
@@ -208,6 +214,7 @@ def expected(case: Case, *, most: int, least: int = 0, model: type[Adr] | None =
         now = _instant(workload.program.events[made : made + done])
         pool = visible[done]  # what has one legal content holds what is visible
         out.left.append((point.lines, pool, now))
+        out.unjudged += judged.unjudged(now)
         shown = set()
         for image in images(point.lines, pool):
             outcome = judged.outcome(image)

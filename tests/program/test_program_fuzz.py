@@ -69,7 +69,7 @@ class Tally:
         self.programs += 1
         self.found += bool(judged.right.violations)
         self.large += judged.right.most_states >= 300
-        self.sampled += not judged.answer.complete
+        self.sampled += not judged.answer.covered
         self.states += judged.right.states
         self.executions += result["executions"]
         self.behaviours += result["behaviours"]
