@@ -113,11 +113,11 @@ def test_what_is_wrong_is_told(
 def test_targets_without_the_option_are_skipped_unless_named(house: House, capsys: pytest.CaptureFixture[str]) -> None:
     house.library("threads")
     house.scenario("clean", targets='["*"]')
-    assert run("--config", "concurrency=concurrent") == ExitCode.CLEAN
+    assert run("--all", "--config", "concurrency=concurrent") == ExitCode.CLEAN
     said = capsys.readouterr()
     assert "level:published is left out: unknown option of 'level' 'concurrency'." in said.err
     assert "threads:published  clean concurrency=concurrent" in said.out and "level" not in said.out
-    assert run("--config", "colour=red") == ExitCode.USAGE
+    assert run("--all", "--config", "colour=red") == ExitCode.USAGE
     assert "unknown option of 'level' 'colour'. There are top, auto_expand, bug." in capsys.readouterr().err
     assert run("level", "threads", "--config", "concurrency=concurrent") == ExitCode.USAGE
 

@@ -30,7 +30,7 @@ RUN_KEYS = [
     "claims",
 ]
 FINDING_KEYS = ["fingerprint", "invariant", "operation", "query", "store_site", "lost_site", "message", "file", "cause"]
-CAUSE_KEYS = ["kind", "first", "second", "sentence", "fix", "held"]
+CAUSE_KEYS = ["kind", "first", "second", "sentence", "fix", "fix_site", "held"]
 COVERAGE_KEYS = ["kind", "covered", "total", "nested_complete", "reason"]
 
 
