@@ -70,11 +70,13 @@
 
   const words = (state) => state.q.toLowerCase().split(/\s+/).filter(Boolean);
   let runs; // the data of all runs, once something is chosen
+  let loading = null; // that data on its way: once, or two choices would search in two copies of it
   let reading = false;
 
   // Everything that the data says of runs and findings is at hand; details follow, for words.
   async function withData(state) {
-    runs ??= await powercut.filterData();
+    loading ??= powercut.filterData();
+    runs = await loading;
     if (words(state).length > 0 && !reading) {
       reading = true;
       powercut.readAll(runs, () => apply(readHash())).then(() => {
@@ -162,13 +164,27 @@
 
   const many = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
+  // The form is busy until no choice waits to be applied, and all details are searched.
+  let applying = 0;
   async function apply(state) {
     const filtered = isFiltered(state);
     byId("clear").hidden = !filtered;
     if (!filtered && !runs) {
       return; // The page as it came shows everything.
     }
-    form.setAttribute("aria-busy", "true"); // until the last choice is applied, and all details are searched
+    applying += 1;
+    form.setAttribute("aria-busy", "true");
+    try {
+      await show(state, filtered);
+    } finally {
+      applying -= 1;
+      form.setAttribute("aria-busy", String(applying > 0 || searching(readHash())));
+    }
+  }
+
+  const searching = (state) => words(state).length > 0 && !runs.every((run) => run.read);
+
+  async function show(state, filtered) {
     await withData(state);
     if (JSON.stringify(state) !== JSON.stringify(readHash())) {
       return; // Another choice was made in the meantime.
@@ -176,11 +192,10 @@
     shown = filtered ? chosen(state) : null;
     hideInOverview();
     hideIn(document);
-    const still = words(state).length > 0 && !runs.every((run) => run.read) ? "; details are still being searched" : "";
+    const still = searching(state) ? "; details are still being searched" : "";
     byId("shown").textContent = filtered
       ? `${shown.runs.size} of ${many(runs.length, "run")} shown, with ${many(shown.findings.size, "finding")}${still}` : "";
     byId("none-shown").hidden = !filtered || shown.runs.size > 0 || runs.length === 0;
-    form.setAttribute("aria-busy", String(still !== ""));
   }
   powercut.onMount((part) => {
     if (shown) {
