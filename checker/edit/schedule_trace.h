@@ -10,7 +10,7 @@
 
 namespace powercut {
 
-// Of a program's trace: the marker that stands where the tree had its fork.
+// The marker that stands in a program's trace where the tree had its fork.
 inline constexpr const char* kScheduleBegins = "powercut: the schedule begins";
 
 struct ScheduleTrace {

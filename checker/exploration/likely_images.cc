@@ -16,7 +16,7 @@ class LikelyImages::Order final : public Strategy {
     BigInt tried = 0;
     ConcreteLevel level(pending);
     const auto visible = [&](size_t line) { level.choose(line, pending[line]->visible); };
-    // Of a line that is lost no store persists; where it has lost nothing then, the last of the others is left out.
+    // A lost line keeps none of its stores. A line that shows its oldest content takes its last one instead.
     const auto lost = [&](size_t line) {
       const LineSet& set = *pending[line];
       level.choose(line, set.visible == 0 ? static_cast<uint32_t>(set.contents.size() - 1) : 0);

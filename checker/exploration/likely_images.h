@@ -1,7 +1,7 @@
 // The images of a large crash point that most often show a bug, tried before all of them are explored.
 //
 // A value whose flush or fence was forgotten leaves a crash point with more images than anybody waits for, and nearly
-// all of them are wrong. So each single pending line is lost first, the highest before the others; then all of them
+// all of them are wrong. Each single pending line is lost first, the highest before the others; then all of them
 // are, then none, and then each of them alone persists. The first image with a wrong answer ends it: the exploration
 // that follows finds what else there is.
 //

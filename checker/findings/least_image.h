@@ -81,7 +81,7 @@ class LeastImage {
   LineSets legal(size_t depth) const;
   // Whether some image of what the levels leave open gives the answer.
   bool shown();
-  // What was not looked at counts as "no", so that no answer is to be believed.
+  // Images that were not looked at count as "no": no answer is to be believed from then on.
   bool given_up() const { return executor_->stopped() || in_all_ + executions_ > kMostInAll; }
   bool shown_from(size_t depth, const LineSets& legal);
   bool inwards(size_t depth, const std::vector<Cut>& cuts, const std::vector<NestedStore>& stores);

@@ -32,7 +32,7 @@ struct Call {
   Linearizations::Answer answer;
 };
 
-// What a call does to a sum; nullopt: not with this answer. Written apart from the code that it is held against.
+// Returns the sum behind a call; nullopt: the call cannot give its answer. Written apart from the tested code.
 std::optional<State> done(const Call& call, State sum) {
   const powercut_status said = call.answer.status;
   if (call.ended && (said == POWERCUT_FULL || said == POWERCUT_UNSUPPORTED)) return sum;

@@ -29,7 +29,7 @@ inline constexpr int32_t kAbsent = -1;
 
 class Linearizations {
  public:
-  // What a key holds. A map: a value's number, or kAbsent. A counter: its sum, of which 0 is an absent key.
+  // The state of a key. A map: a value's number, or kAbsent. A counter: its sum, of which 0 is an absent key.
   using State = int64_t;
   // `found`: the state that a lookup returned with POWERCUT_OK.
   struct Answer {

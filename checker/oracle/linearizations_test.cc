@@ -223,7 +223,7 @@ TEST(Linearizations, TheDigestTellsWhatAnOperationUnderWayHasToAnswer) {
   EXPECT_THAT(keys[1].states(), IsEmpty()) << "the lookup cannot have found what was never there";
 }
 
-// What the key may hold, now and after each answer that an operation under way may give.
+// Returns the states that the key may have, now and after each answer that an operation under way may give.
 std::vector<std::set<State>> prospects(const Linearizations& key, const std::set<uint32_t>& under_way) {
   std::vector<std::set<State>> out = {key.states()};
   for (const uint32_t number : under_way) {

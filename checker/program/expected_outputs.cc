@@ -123,7 +123,7 @@ Result<ExpectedOutputs> ExpectedOutputs::take(ExpectedOutputs out, TraceReader* 
   bool in_tree = false;
   const auto apply = [&](const Event& event) -> std::optional<EngineError> {
     if (event.kind == EventKind::kOpBegin && operations.in_flight().empty()) {
-      // What there was before threads began their operations.
+      // The root of the tree is the pool before threads began their operations.
       const MarkedHistory* history = operations.history();
       const bool root = history != nullptr && history->empty() && !out.in_order_.contains(SerialOrders::kRoot);
       const bool first = operations.begun() == 0;
@@ -193,7 +193,7 @@ std::vector<const ProgramOutcome*> ExpectedOutputs::legal(const Operations& oper
     if (!operations.in_flight().empty()) prefixes.push_back(operations.in_flight()[0].prefix);
     for (const uint64_t prefix : prefixes) {
       const auto at = after_.find(prefix);
-      // Of two legal outputs one that is not known may be any.
+      // Where one of two legal outputs is not known, any output may be legal.
       if (at == after_.end()) {
         out.clear();
         break;

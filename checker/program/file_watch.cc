@@ -18,7 +18,7 @@
 namespace powercut {
 namespace {
 
-// Of Linux 6.6: SECCOMP_IOCTL_NOTIF_SET_FLAGS and SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP.
+// Linux 6.6 has SECCOMP_IOCTL_NOTIF_SET_FLAGS and SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP.
 constexpr unsigned long kSetFlags = _IOW('!', 4, uint64_t);
 constexpr uint64_t kWakeTogether = 1;
 
@@ -131,7 +131,7 @@ bool FileWatch::use(const FileUse& use, Place place) {
     if (use.path == image.image) return true;
     const std::string folder = folder_of(image.image);
     if (!is_below(use.path, {folder})) continue;
-    // What is there is removed after each image.
+    // Files in the image's folder are removed after each image.
     look(use, folder_of(image.pool) + use.path.substr(folder.size()), place);
     return true;
   }
@@ -161,7 +161,7 @@ bool FileWatch::has_changed(const std::string& path, bool lists) const {
                                [&](const auto& file) { return file.second && folder_of(file.first) == path; });
   }
   if (changed_.contains(path)) return true;
-  // What lay below a name has come or gone with it.
+  // Files below a folder have come or gone with its name.
   return std::ranges::any_of(changed_, [&](const auto& file) { return file.second && is_below(path, {file.first}); });
 }
 

@@ -42,7 +42,7 @@ class FileWatch {
   // Commands that work on the same images, one after the other.
   using Place = size_t;
   Place add_place(std::vector<Image> images);
-  // What the commands of the place have written is nobody's any more.
+  // Forgets the files that the commands of the place have written.
   void begin(Place place);
   // Takes a listener over (call_filter.h).
   void listen(int listener, Place place);
@@ -52,9 +52,9 @@ class FileWatch {
   // Files that the recorded program has changed and some command has looked at; "the names in" a folder of which they
   // are.
   std::vector<std::string> met() const;
-  // Those that commands have added to, and not looked at.
+  // Changed files that commands have added to, and not looked at.
   std::vector<std::string> added() const;
-  // What else keeps runs from being judged, one sentence each.
+  // Other reasons why runs cannot be judged, one sentence each.
   std::vector<std::string> troubles() const;
   bool clear() const;
 

@@ -49,7 +49,7 @@ class ImageWorkers {
   // this order wins. `elsewhere`: as of ImageWorker::run().
   Result<std::vector<ProgramOutcome>> run(const LineSets& sets, std::span<const Choice> choices,
                                           std::span<const ImageName> names, bool elsewhere = false);
-  // The same with ImageWorker::trace().
+  // As run(), by ImageWorker::trace().
   Result<std::vector<ImageWorker::Traced>> trace(const LineSets& sets, std::span<const Choice> choices,
                                                  std::span<const ImageName> names);
   // All lines are zeros again, and no crash point has come.
@@ -74,7 +74,7 @@ class ImageWorkers {
 
   // Whether traced runs report their reads themselves.
   bool report() const;
-  // What is known of all runs' questions for the time.
+  // Whether any run has asked for the time, as far as that is known.
   ImageWorker::Clock clock() const;
   // ImageWorker::shift_clock() of each; no run is under way.
   void shift_clock(int seconds);

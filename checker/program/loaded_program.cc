@@ -173,7 +173,7 @@ Result<ExpectedOutputs> LoadedProgram::expected(const std::atomic<bool>* cancel,
   if (!commands_.print()) return ExpectedOutputs{};
   auto reader = open_trace(trace_);
   if (!reader) return reader.error();
-  // Of a schedule alone: the trace of the tree has what its operations come to in other orders.
+  // A trace of one schedule names the trace of its tree, which has what operations come to in other orders.
   std::optional<ExpectedOutputs> tree;
   const Json metadata = parse_json((*reader)->metadata());
   const Json schedule = metadata.is_object() ? metadata.value("schedule", Json::object()) : Json::object();

@@ -59,10 +59,6 @@ std::string some_of(const std::vector<std::string>& files) {
   return files.size() > kNamed ? out + " and " + std::to_string(files.size() - kNamed) + " more" : out;
 }
 
-}  // namespace
-
-namespace {
-
 // Precondition: something is not known.
 std::string why_unknown(const ProgramRun& run, const std::string& met) {
   if (!run.pools.refused.empty()) return run.pools.refused.front();

@@ -8,7 +8,7 @@ from powercut.base.errors import HarnessError
 _MIB = 1 << 20
 #: Limits that an engine needs more of than a shell may grant: what each is a limit of, and how a shell raises it.
 _MEMORY = ((resource.RLIMIT_AS, "ulimit -v"), (resource.RLIMIT_DATA, "ulimit -d"))
-#: What to do about an error of the system.
+#: Advice for an error of the system.
 _ADVICE = {
     errno.EFBIG: "Raise the limit of the size of files (ulimit -f).",
     errno.ENOSPC: "Make room on this disk, or choose another folder with --out.",
@@ -21,7 +21,7 @@ _ADVICE = {
 
 
 def advice(number: int | None) -> str:
-    """What to do about an error of the system; empty for one that is not about a resource."""
+    """Returns advice for an error of the system; empty for one that is not about a resource."""
     return _ADVICE.get(number or 0, "")
 
 

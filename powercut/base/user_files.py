@@ -66,7 +66,7 @@ def refuse_other_kinds(path: Path, *, place: str = "", next_step: str) -> None:
 
 
 def _other_kind(mode: int) -> str:
-    """What a mode is of, as people say it; empty for a file."""
+    """Returns the kind of file that a mode tells, as people say it; empty for an ordinary file."""
     return "" if stat.S_ISREG(mode) else next((name for is_kind, name in _KINDS if is_kind(mode)), "a device")
 
 

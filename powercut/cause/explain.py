@@ -29,7 +29,7 @@ from powercut.cause import find_cause, unexplained
 from powercut.cause.schedule import has_threads, schedule_alone
 from powercut.cause.shared_cause import shared
 from powercut.engine import drawing, engine
-from powercut.engine.deadline import Deadline
+from powercut.engine.time_limit import TimeLimit
 from powercut.findings import run_records, steps
 from powercut.findings.bugs import bug_keys
 from powercut.runs.reproduce import load, trace_of_program
@@ -220,7 +220,7 @@ class Explainer:
         return bool(new)
 
     def _reckon(self, run: RunRecord) -> None:
-        """What exploring has left of the budget, which may have begun before this command: it goes on with a run."""
+        """Reckons how much of the budget exploring has left. The budget may have begun before this command."""
         if self.budget is not None and not self._reckoned:
             left = time.monotonic() + self.budget - (run.seconds or 0.0)
             self._until = left if self._until is None else min(self._until, left)
@@ -241,7 +241,7 @@ class Explainer:
         try:
             if math.isinf(left):
                 return explained(_on_disk(Path(finding.file)), context=self.context, limits=limits)
-            with Deadline(left, parent=self.context.interrupt) as end:
+            with TimeLimit(left, parent=self.context.interrupt) as end:
                 try:
                     hurried = replace(self.context, interrupt=end)
                     return explained(_on_disk(Path(finding.file)), context=hurried, limits=limits)

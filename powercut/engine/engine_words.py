@@ -24,7 +24,7 @@ SENTENCES = {
 }
 _OPTION = re.compile(r"--[a-z][a-z-]*\b")
 _LIMITS = (errno.EFBIG, errno.EMFILE, errno.EDQUOT)
-#: Of a command line that the engine does not take.
+#: Where an error stands, by the word of the engine, if it does not take its command line.
 _REFUSED = "powercut-engine"
 
 

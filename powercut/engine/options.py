@@ -55,7 +55,7 @@ RECORDED = "recorded"
 DEFAULT_SCHEDULES = 1000
 MOST_PREEMPTIONS = 1000
 MOST_SCHEDULES = 10**12
-#: What the engine's numbers hold.
+#: The largest numbers that the engine takes.
 MOST_SEED = 2**64 - 1
 MOST_STEPS = 2**62
 MOST_JOBS = 1024

@@ -187,7 +187,7 @@ class Collector:
         for record in sorted(self._by_key.values(), key=canonical_order):
             best.setdefault(record.fingerprint, record)
         bugs.settle(list(best.values()))
-        # What needs no power cut comes first: it is to be mended before the others mean anything.
+        # A bug that needs no power cut comes first: until it is mended, the others mean little.
         told = sorted(best.values(), key=lambda record: record.needs_power_cut)
         return [as_listed(self._store.put(record, order=self._order)) for record in told]
 

@@ -59,7 +59,7 @@ def spots(finding: FindingRecord) -> tuple[Spot, ...] | None:
 
 
 def functions_of(file: str) -> tuple[Function, ...]:
-    """Those that a source file defines now; none for a file that is not there."""
+    """Returns the functions that a source file defines now; none for a file that is not there."""
     return functions(source.text(file) or "")
 
 

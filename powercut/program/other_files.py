@@ -20,7 +20,7 @@ _REPORT = "other-files.json"
 
 @dataclass(frozen=True, kw_only=True)
 class OtherFiles:
-    """What the program has changed."""
+    """Returns the files that the program has changed."""
 
     #: Each with its path and whether its name came or went, as they stand in the trace's metadata.
     changed: tuple[dict[str, Any], ...] = ()
@@ -56,7 +56,7 @@ def watched(
 
 
 def found(command: Sequence[str], *, scratch: Path) -> OtherFiles:
-    """What the command has changed. StartError where it could not be started."""
+    """Returns the files that the command has changed. StartError where the command could not be started."""
     try:
         told = json.loads(report(scratch).read_text(encoding="utf-8"))
     except (FileNotFoundError, json.JSONDecodeError):  # it was killed with all its processes

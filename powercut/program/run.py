@@ -15,10 +15,10 @@ from typing import Any
 
 from powercut.base.errors import HarnessError, UsageError
 from powercut.engine import engine, events
-from powercut.engine.deadline import Deadline
 from powercut.engine.engine import Interrupt, Interrupted, StreamItem
 from powercut.engine.options import STOP_WORD, ExploreOptions
 from powercut.engine.supervise import status_text
+from powercut.engine.time_limit import TimeLimit
 from powercut.program import binary as program_binary
 from powercut.program import ops_file, valgrind
 from powercut.program import record as program_record
@@ -126,7 +126,7 @@ def _try(
     budget = options.budget.seconds
     if budget is None:
         return _refuse_useless(recovery, trace, engine_path=engine_path, interrupt=interrupt)
-    with Deadline(budget - (time.monotonic() - begun), parent=interrupt) as end:
+    with TimeLimit(budget - (time.monotonic() - begun), parent=interrupt) as end:
         try:
             _refuse_useless(recovery, trace, engine_path=engine_path, interrupt=end)
         except (Interrupted, HarnessError) as error:

@@ -24,7 +24,7 @@ class InFolder:
     scenarios: tuple[str, ...]
 
     def sentence(self) -> str:
-        """What there is, and the command that runs it; empty where there is nothing."""
+        """Names the libraries and scenarios, and the command that runs each; empty where there are none."""
         said = []
         if self.libraries:
             said.append(f"Here {_are(self.libraries, 'target')}: 'powercut run ./{self.libraries[0]}' judges it.")

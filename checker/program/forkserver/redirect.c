@@ -106,7 +106,7 @@ WITH_PATH(FILE*, fopen64, (const char* path, const char* mode), mode)
 WITH_PATH(FILE*, freopen, (const char* path, const char* mode, FILE* file), mode, file)
 WITH_PATH(FILE*, freopen64, (const char* path, const char* mode, FILE* file), mode, file)
 
-/* What the kernel answers, with the times that an image has for this run. */
+/* The kernel's answer, with the times that an image has for this run. */
 static int with_times(int result, void* out) {
   if (result == 0) powercut_settle_times(out); /* struct stat64 is the same */
   return result;
@@ -141,7 +141,7 @@ EXPORT int statx(int fd, const char* path, int flags, unsigned mask, struct stat
   return result;
 }
 
-/* Of programs that were built with an older C library. */
+/* Programs that were built with an older C library call these. */
 #define XSTAT(name, type)                                     \
   EXPORT int name(int version, const char* path, type* out) { \
     REAL(name);                                               \

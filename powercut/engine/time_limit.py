@@ -9,7 +9,7 @@ from typing import Self
 from powercut.engine.engine import Interrupt, end_at_once
 
 
-class Deadline(Interrupt):
+class TimeLimit(Interrupt):
     """An interrupt of the part of a command that has so many seconds. It is also that of the whole command, `parent`.
 
     A context manager: the time is over with the block at the latest.
