@@ -11,7 +11,7 @@
 #include "checker/schedules/thread_phase.h"
 #include "tracer/record/recorded_bytes.h"
 #include "tracer/record/recording.h"
-#include "tracer/runtime/recorder.h"
+#include "tracer/runtime/recording/recorder.h"
 #include "tracer/view/open_trace.h"
 #include "tracer/view/trace_stats.h"
 #include "tracer/world/arena.h"

@@ -13,7 +13,7 @@
 #include "tracer/format/trace_names.h"
 #include "tracer/record/key_bytes.h"
 #include "tracer/record/target_library.h"
-#include "tracer/runtime/call_site.h"
+#include "tracer/runtime/hooks/call_site.h"
 #include "tracer/runtime/thread_hooks.h"
 #include "tracer/world/fault_signals.h"
 #include "tracer/world/memory_range.h"

@@ -45,7 +45,7 @@
 #include "replayer/schedules/machine.h"
 #include "tracer/format/kept_event.h"
 #include "tracer/runtime/hooks.h"
-#include "tracer/runtime/recorder.h"
+#include "tracer/runtime/recording/recorder.h"
 #include "tracer/world/arena.h"
 #include "tracer/world/memory_range.h"
 #include "tracer/world/thread_locals.h"

@@ -12,7 +12,7 @@
 #include "checker/oracle/history.h"
 #include "powercut/target.h"
 #include "tracer/format/trace.h"
-#include "tracer/runtime/recorder.h"
+#include "tracer/runtime/recording/recorder.h"
 
 namespace powercut {
 

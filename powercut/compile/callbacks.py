@@ -1,7 +1,7 @@
 """What a compiler without a plugin is told: to call back before each access, as -fsanitize=thread does.
 
 Only the compiler proper hears of the sanitizer: the driver would link the sanitizer's own runtime, and ours stands
-behind the callbacks (tracer/runtime/callbacks.cc). For what has no callback there are headers
+behind the callbacks (tracer/runtime/hooks/callbacks.cc). For what has no callback there are headers
 (targets/include/powercut/callbacks), and the C library's functions stay calls: instructions in their place would be
 seen by nobody.
 """

@@ -1,4 +1,4 @@
-// Calls of the runtime's lane hooks (tracer/runtime/lane_hooks.h), for lanes.cc and lanes_x86.cc.
+// Calls of the runtime's lane hooks (tracer/runtime/hooks/lane_hooks.h), for lanes.cc and lanes_x86.cc.
 #ifndef POWERCUT_TRACER_LLVM_LANE_CALLS_H_
 #define POWERCUT_TRACER_LLVM_LANE_CALLS_H_
 

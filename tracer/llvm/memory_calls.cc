@@ -12,7 +12,7 @@ namespace {
 // moves; longer ones, and those of unknown length, go to the runtime.
 constexpr uint64_t kInlineCopy = 64;
 
-// Stand-ins that tracer/runtime/memory_calls.cc defines, as __powercut_<name>.
+// Stand-ins that tracer/runtime/hooks/memory_calls.cc defines, as __powercut_<name>.
 const llvm::StringSet<>& stand_ins() {
   static const llvm::StringSet<> names = {
       "memcpy",         "memmove",        "mempcpy",         "memset",        "bcopy",         "bzero",

@@ -3,7 +3,7 @@
 #define POWERCUT_TRACER_RECORD_RECORDER_TAP_H_
 
 #include "tracer/runtime/content_listener.h"
-#include "tracer/runtime/recorder.h"
+#include "tracer/runtime/recording/recorder.h"
 #include "tracer/world/quiet_heap.h"
 #include "tracer/world/sink_in_front.h"
 

@@ -8,7 +8,7 @@
 #include "tracer/format/trace_names.h"
 #include "tracer/record/key_bytes.h"
 #include "tracer/runtime/content_listener.h"
-#include "tracer/runtime/module_map.h"
+#include "tracer/runtime/recording/module_map.h"
 #include "tracer/world/arena.h"
 #include "tracer/world/pool_traps.h"
 #include "tracer/world/virtual_world.h"

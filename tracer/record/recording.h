@@ -20,7 +20,7 @@
 #include "tracer/record/target_library.h"
 #include "tracer/record/workload.h"
 #include "tracer/runtime/hooks.h"
-#include "tracer/runtime/recorder.h"
+#include "tracer/runtime/recording/recorder.h"
 
 namespace powercut {
 

@@ -15,7 +15,7 @@
 
 #include "base/system_call.h"
 #include "tracer/runtime/hooks.h"
-#include "tracer/runtime/trapped_access.h"
+#include "tracer/runtime/instructions/trapped_access.h"
 #include "tracer/runtime/watch_hooks.h"
 #include "tracer/world/arena.h"
 #include "tracer/world/code_place.h"

@@ -7,7 +7,7 @@
 #include <exception>
 #include <thread>
 
-#include "tracer/runtime/tests/threads_subject.h"
+#include "tracer/runtime/threads/tests/threads_subject.h"
 
 namespace powercut {
 namespace {

@@ -25,7 +25,7 @@
 #include "tracer/runtime/thread_hooks.h"
 #include "tracer/world/arena.h"
 
-// The runtime's stand-in (tracer/runtime/memory_calls.cc).
+// The runtime's stand-in (tracer/runtime/hooks/memory_calls.cc).
 extern "C" void* __powercut_memcpy(void* target, const void* source, size_t size);
 
 namespace powercut {

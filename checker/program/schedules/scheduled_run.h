@@ -1,5 +1,5 @@
-// Runs a program once, by a schedule (tracer/runtime/schedule_file.h): at fixed addresses, with its pools as they were
-// before, and supervised, since a thread may wait for what the schedule never brings about.
+// Runs a program once, by a schedule (tracer/runtime/threads/schedule_file.h): at fixed addresses, with its pools as
+// they were before, and supervised, since a thread may wait for what the schedule never brings about.
 #ifndef POWERCUT_CHECKER_PROGRAM_SCHEDULES_SCHEDULED_RUN_H_
 #define POWERCUT_CHECKER_PROGRAM_SCHEDULES_SCHEDULED_RUN_H_
 
@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "checker/program/guardian.h"
-#include "tracer/runtime/schedule_file.h"
+#include "tracer/runtime/threads/schedule_file.h"
 
 namespace powercut {
 

@@ -1,5 +1,7 @@
-// The system calls of a run that reports its reads: what they read of its pools is reported, what nobody knows of them
-// ends the run.
+// Room reads: a recovery that reports what it reads of its pools.
+//
+// This file: the system calls of a run that reports its reads: what they read of its pools is reported, what nobody
+// knows of them ends the run.
 //
 // A filter in the kernel (seccomp) lets those pass that cannot read a pool: they are on a list, and none of their
 // arguments points into the closed area. All others come as a signal, whoever makes them: the C library, this library,

@@ -4,7 +4,7 @@
 
 #include <ucontext.h>
 
-#include "tracer/runtime/trapped_access.h"
+#include "tracer/runtime/instructions/trapped_access.h"
 
 // decode_access() of trapped_access.h. Allocates nothing.
 extern "C" void powercut_decode(const ucontext_t* context, powercut::TrappedAccess* access);

@@ -13,7 +13,7 @@
 #include <signal.h>
 
 #include "tracer/runtime/hooks.h"
-#include "tracer/runtime/pending_store.h"
+#include "tracer/runtime/hooks/pending_store.h"
 #include "tracer/runtime/reads/calls.h"
 #include "tracer/runtime/reads/followed_pools.h"
 #include "tracer/runtime/reads/unannounced.h"

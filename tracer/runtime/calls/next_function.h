@@ -1,0 +1,31 @@
+// The C library's function behind one of this library that stands in front of it.
+#ifndef POWERCUT_TRACER_RUNTIME_CALLS_NEXT_FUNCTION_H_
+#define POWERCUT_TRACER_RUNTIME_CALLS_NEXT_FUNCTION_H_
+
+#include <dlfcn.h>
+
+namespace powercut::runtime {
+
+// A function that NEXT() names. All of them stand side by side in a section of the library, whose constructor looks
+// them up: the first call may come from a target, on whose stack the dynamic linker would leave what registers held.
+struct NextFunction {
+  const char* name;
+  void* found;
+};
+
+// Looked up here where another library's constructor calls it first.
+template <typename Function>
+Function* next_function(NextFunction* entry) {
+  if (entry->found == nullptr) entry->found = dlsym(RTLD_NEXT, entry->name);
+  return reinterpret_cast<Function*>(entry->found);
+}
+
+}  // namespace powercut::runtime
+
+#define NEXT(name)                                                                                                     \
+  ([]() -> decltype(&::name) {                                                                                         \
+    [[gnu::section("powercut_next"), gnu::used]] static constinit powercut::runtime::NextFunction entry = {#name, {}}; \
+    return powercut::runtime::next_function<decltype(::name)>(&entry);                                                 \
+  }())
+
+#endif  // POWERCUT_TRACER_RUNTIME_CALLS_NEXT_FUNCTION_H_

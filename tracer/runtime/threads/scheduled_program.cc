@@ -1,0 +1,867 @@
+#include "tracer/runtime/threads/scheduled_program.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "base/system_call.h"
+#include "tracer/runtime/hooks/pending_store.h"
+#include "tracer/runtime/hooks/stack_bounds.h"
+#include "tracer/runtime/thread_hooks.h"
+#include "tracer/runtime/threads/place_uses.h"
+#include "tracer/runtime/threads/schedule_file.h"
+#include "tracer/runtime/threads/waiting_loops.h"
+#include "tracer/runtime/watch_hooks.h"
+
+namespace powercut::runtime {
+namespace {
+
+static_assert(kMostThreads == POWERCUT_MOST_THREADS);
+// Loads of a thread that has changed nothing in between, after which its turns are told apart; and those after which it
+// is taken to wait, whatever it does.
+constexpr uint64_t kLooks = 8, kQuietVisible = 2, kQuiet = 4096, kTooQuiet = 100'000, kTooQuietVisible = 1000;
+constexpr size_t kTurns = 64;
+constexpr int64_t kSteps = 1'000'000;
+// Turns of loops that come to nothing, and seconds of them, after which they count as waiting for ever.
+constexpr uint64_t kIdleTurns = 1000;
+constexpr double kIdleSeconds = 0.5;
+// Turns in which only one thread could go on, and counted or looked at a clock, before its loop is given up.
+constexpr uint64_t kMostAlone = 20'000;
+// Nanoseconds between two readings of the clock.
+constexpr uint64_t kTick = 1000;
+// Of a lock's object, beside the uses of the same word by others.
+constexpr uint64_t kLockPlace = uint64_t{1} << 62;
+constexpr uint64_t kKept = 5 * sizeof(uint64_t);  // registers that a function keeps below its frame
+constexpr uint64_t kDeepest = 1 << 20;            // bytes of stack that are looked at
+
+double now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+class KeepErrno {
+ public:
+  ~KeepErrno() { errno = value_; }
+
+ private:
+  const int value_ = errno;
+};
+
+enum class State : uint8_t {
+  kReady,
+  kLoops,    // goes round a loop: ready once anybody has changed anything
+  kBlocked,  // ready once somebody changes what it waits for
+  kJoins,
+  kTurn,  // ready once it is the turn of its operation (Tail::kOrder)
+  kEnded,
+};
+
+struct Thread {
+  State state = State::kReady;
+  pthread_t handle{};
+  long kernel = 0;  // its number there
+  void* (*body)(void*) = nullptr;
+  void* argument = nullptr;
+  std::atomic<uint32_t> go = 0, arrived = 0;
+  uint64_t wait_begin = 0, wait_end = 0;
+  uint32_t joins = 0;
+  bool flushes = false;  // since its last fence
+  uint64_t store = 0;    // the place where its last store begins
+  // Turns of a loop: memory when it was looked at last, loads since that was another one, and states that it was in.
+  uint64_t seen = 0, quiet = 0, looks = 0;
+  Retries retries = {};
+  size_t turns = 0;
+  std::array<uint64_t, kTurns> turn{};
+  int rounds = 0;  // of destructors, at its end
+};
+
+// What a thread's next instructions depend on besides memory: the registers that a call keeps, and its stack.
+struct Live {
+  const uint64_t* registers = nullptr;
+  uint64_t stack = 0;  // 0: not known
+};
+
+thread_local uint32_t mine = 0;
+// It runs the scheduler's or the recorder's code, whose own hooks are none of the program's.
+thread_local bool busy = false;
+class Busy {
+ public:
+  Busy() { busy = true; }
+  ~Busy() { busy = false; }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  const KeepErrno errno_;
+};
+
+class Program {
+ public:
+  Program(ScheduleFile* file, const ScheduleRecorder& recorder) : file_(file), recorder_(recorder) {
+    visible_.assign(file->place, std::min<size_t>(file->places, kMostPlaces));
+    pthread_key_create(&key_, [](void* program) { static_cast<Program*>(program)->leaves(); });
+    threads_[1].handle = pthread_self();
+    threads_[1].kernel = system_call(SYS_gettid);
+    mine = 1;
+    pthread_setspecific(key_, this);
+    file_->threads = 1;
+    listen();
+  }
+
+  void set_pools(const powercut_window& pools) {
+    pools_ = pools;
+    set_windows();
+  }
+
+  void point(const CallSite& site) {
+    if (!comes()) return;
+    const Busy now;
+    step(site);
+  }
+  // An operation begins. In an order of them, once it is its turn.
+  void operation(const CallSite& site) {
+    if (!comes()) return;
+    const Busy now;
+    acts();
+    step(site);
+    if (file_->tail != Tail::kOrder || alone()) return;
+    if (!has_turn(mine)) wait(State::kTurn);
+    operates_ = mine;
+  }
+  void operation_ended() {
+    if (mine == 0 || mine != operates_) return;
+    operates_ = 0;
+    ++order_;
+  }
+  void ends(const CallSite& site) {
+    if (mine == 0 || busy) return;
+    point(site);
+    const Busy now;
+    look_for_foreign_threads();
+    if (has_callbacks())
+      doubt("it is instrumented by -fsanitize=thread, which does not say where threads wait or load");
+    file_->end = ScheduleEnd::kDone;
+  }
+
+ private:
+  Thread& me() { return threads_[mine]; }
+  bool alone() const { return count_ == 1; }
+  bool in_pool(uint64_t address) const { return address - pools_.base < pools_.span; }
+
+  // ---- who goes on -----------------------------------------------------------------------------------
+
+  uint16_t ready() const {
+    uint16_t out = 0;
+    for (uint32_t number = 1; number <= count_; ++number) {
+      const Thread& thread = threads_[number];
+      const bool is = thread.state == State::kReady ||
+                      (thread.state == State::kLoops && thread.seen != memory_.value()) ||
+                      (thread.state == State::kTurn && has_turn(number));
+      if (is) out |= static_cast<uint16_t>(1u << number);
+    }
+    return out;
+  }
+  // The next of them by its number.
+  uint32_t behind(uint32_t number, uint16_t of) const {
+    for (uint32_t i = 1; i <= kMostThreads + 1; ++i) {
+      const uint32_t next = (number + i) % (kMostThreads + 1);
+      if ((of >> next & 1) != 0) return next;
+    }
+    return 0;
+  }
+
+  // In an order of operations: whose turn it is; 0: nobody's in particular.
+  uint32_t turn() const { return operates_ != 0 || order_ >= file_->order_length ? operates_ : file_->order[order_]; }
+  bool has_turn(uint32_t number) const { return operates_ == 0 && (turn() == 0 || turn() == number); }
+
+  uint32_t decide(uint16_t may, uint16_t costly, uint32_t usual) {
+    if ((may & (may - 1)) == 0) return behind(0, may);
+    if (file_->tail == Tail::kOrder) {
+      // Who has the turn comes first, unless it waits for others. Nobody goes back to such a schedule.
+      const uint32_t first = turn();
+      const bool can = first != 0 && first <= kMostThreads && (may >> first & 1) != 0;
+      return can && (first != mine || usual == mine) ? first : usual;
+    }
+    const uint32_t at = file_->decisions;
+    if (at == kMostDecisions) stop(ScheduleEnd::kTooLong);
+    uint32_t to = usual;
+    if (at < file_->choices) {
+      to = file_->choice[at];
+      if ((may >> to & 1) == 0) {
+        doubt("its decisions were others in another run: it depends on more than its schedule");
+        to = usual;
+      }
+    } else if (file_->tail == Tail::kRandom) {
+      to = 0;
+      for (uint64_t left = mixed(file_->seed, at) % static_cast<uint64_t>(__builtin_popcount(may)) + 1; left > 0;
+           --left) {
+        to = behind(to, static_cast<uint16_t>(may & ~((2u << to) - 1)));
+      }
+    } else if (file_->tail == Tail::kPct) {
+      to = by_priority(may, at);
+    }
+    file_->log[at] = {may, costly, static_cast<uint16_t>(mine), static_cast<uint16_t>(to), so_far_};
+    ++file_->decisions;
+    return to;
+  }
+  // Burckhardt et al., ASPLOS 2010: who comes to a decision at which priorities change gets the lowest one so far.
+  uint32_t by_priority(uint16_t may, uint32_t at) {
+    for (uint32_t change = 0; change < file_->changes; ++change) {
+      if (mixed(file_->seed + 1, change) % std::max(1u, file_->length) == at) lowered_[mine] = change + 1;
+    }
+    uint32_t best = 0;
+    for (uint32_t number = 1; number <= count_; ++number) {
+      if ((may >> number & 1) == 0) continue;
+      if (best == 0 || priority(number) > priority(best)) best = number;
+    }
+    return best;
+  }
+  uint64_t priority(uint32_t number) const {
+    return lowered_[number] != 0 ? file_->changes - lowered_[number] : mixed(file_->seed, number) | uint64_t{1} << 32;
+  }
+
+  void pass(uint32_t to) {
+    running_ = to;
+    Thread& next = threads_[to];
+    if (next.state == State::kLoops || next.state == State::kTurn) next.state = State::kReady;
+    next.go.store(1, std::memory_order_release);
+    system_call(SYS_futex, &next.go, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+  }
+  void await(Thread* thread) {
+    while (thread->go.load(std::memory_order_acquire) == 0) {
+      system_call(SYS_futex, &thread->go, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
+    }
+    thread->go.store(0, std::memory_order_relaxed);
+    // One that has ended gives its memory back on its way out, which must not happen beside this thread's allocations.
+    // The first thread of the process stays in the kernel's list.
+    for (const long gone = leaving_; gone != 0 && gone != getpid() && system_call(SYS_tgkill, getpid(), gone, 0) == 0;)
+      sched_yield();
+    leaving_ = 0;
+  }
+  void go_to(uint32_t to) {
+    if (to == mine) return;
+    pass(to);
+    await(&me());
+  }
+
+  // Before a visible event: whoever leaves a thread that could go on has preempted it.
+  void step(const CallSite& site) {
+    if (alone()) return;
+    const auto self = static_cast<uint16_t>(1u << mine);
+    const uint16_t may = ready() | self;
+    if (may == self) return;
+    const uint32_t to = decide(may, static_cast<uint16_t>(may & ~self), mine);
+    if (to == mine) return;
+    recorder_.left("left", site);
+    go_to(to);
+  }
+  // It lets others go on, if there are any. To go on all the same counts as a preemption.
+  void yield() {
+    const auto self = static_cast<uint16_t>(1u << mine);
+    const uint16_t others = ready() & static_cast<uint16_t>(~self);
+    if (others == 0) return go_on_alone();
+    go_to(decide(others | self, self, behind(mine, others)));
+  }
+  // Nobody else could: time passes, and there is an end of it. A loop may change something in each turn, which would
+  // not be the end of its wait.
+  void go_on_alone() {
+    pass_time(alone_);
+    if (++alone_ > kMostAlone) stop(ScheduleEnd::kTooLong);
+  }
+  void pass_time(uint64_t turns) { time_ += kTick << std::min<uint64_t>(turns, 32); }
+  // It cannot go on.
+  void wait(State state) {
+    me().state = state;
+    me().seen = memory_.value();
+    while (me().state != State::kReady) {
+      const uint16_t may = ready();
+      const uint32_t to = may != 0 ? decide(may, 0, behind(mine, may)) : idle();
+      if (to != mine) {
+        go_to(to);
+      } else {
+        me().state = State::kReady;
+      }
+    }
+  }
+  // Nobody can go on. Those that go round loops may count, or look at a clock: they get some more turns.
+  uint32_t idle() {
+    uint16_t loop = 0;
+    for (uint32_t number = 1; number <= count_; ++number) {
+      if (threads_[number].state == State::kLoops) loop |= static_cast<uint16_t>(1u << number);
+      if (threads_[number].state == State::kTurn) stop(ScheduleEnd::kNoOrder);
+    }
+    if (idle_ == 0) idle_since_ = now();
+    // Where turns change nothing there is another end of it.
+    if (loop != 0 && idle_ <= kIdleTurns) go_on_alone();
+    if (loop == 0 || (++idle_ > kIdleTurns && now() - idle_since_ > kIdleSeconds)) deadlocked();
+    return behind(mine, loop);
+  }
+  [[noreturn]] void deadlocked() {
+    size_t at = 0;
+    const auto add = [&](const char* form, uint32_t number, const char* what) {
+      const int size = std::snprintf(file_->text + at, sizeof file_->text - at, form, number, what);
+      if (size > 0) at = std::min(at + static_cast<size_t>(size), sizeof file_->text - 1);
+    };
+    for (uint32_t number = 1; number <= count_; ++number) {
+      const Thread& thread = threads_[number];
+      if (thread.state == State::kEnded) continue;
+      if (at > 0) add("%.0u%s", 0, "; ");
+      add("thread %u %s", number,
+          thread.state == State::kLoops   ? "waits in a loop"
+          : thread.state == State::kJoins ? "waits for the end of thread "
+                                          : "waits for a lock or a condition");
+      if (thread.state == State::kJoins) add("%u%s", thread.joins, "");
+    }
+    add("%.0u%s", 0, ", and nobody is left to go on.");
+    stop(ScheduleEnd::kDeadlock);
+  }
+  [[noreturn]] void stop(ScheduleEnd how) {
+    file_->end = how;
+    recorder_.finish(0);
+    system_call(SYS_exit_group, 0);
+    __builtin_unreachable();
+  }
+  void doubt(const char* what) {
+    if (file_->doubt[0] == '\0') std::snprintf(file_->doubt, sizeof file_->doubt, "%s", what);
+  }
+
+  // ---- what is shared ----------------------------------------------------------------------------------
+
+  // Calls `each` with every place of these bytes. Returns whether one of the calls did.
+  template <typename Each>
+  bool any_place(uint64_t address, uint64_t size, bool changes, const Each& each) const {
+    bool out = false;
+    for (uint64_t word = address / 8; word <= (address + size - 1) / 8; ++word) out |= each(word);
+    if (!changes || !in_pool(address)) return out;
+    for (uint64_t line = address / 64; line <= (address + size - 1) / 64; ++line) out |= each(kLinePlace | line);
+    return out;
+  }
+  bool is_visible(uint64_t address, uint64_t size, bool changes) const {
+    return any_place(address, size, changes, [this](uint64_t place) { return visible_.holds(place); });
+  }
+  // The thread uses them now.
+  void use(uint64_t address, uint64_t size, bool changes) {
+    any_place(address, size, changes, [&](uint64_t place) { return use(place, changes); });
+  }
+  bool use(uint64_t place, bool changes) {
+    if (visible_.holds(place)) {
+      uses_.comes_behind(place, mine, changes);
+      uses_.comes_before(place, mine, changes);
+    } else if (uses_.note(place, mine, changes)) {
+      find(place);
+    }
+    return true;
+  }
+  // A step of a stand-in looks at a lock, or changes it.
+  void look_at_lock(uint64_t address, uint64_t size) {
+    for (uint64_t word = address / 8; word <= (address + size - 1) / 8; ++word) {
+      uses_.comes_behind(kLockPlace | word, mine, true);
+    }
+  }
+  void change_lock(uint64_t address, uint64_t size) {
+    for (uint64_t word = address / 8; word <= (address + size - 1) / 8; ++word) {
+      uses_.comes_before(kLockPlace | word, mine, true);
+    }
+  }
+  // Its uses have to be visible.
+  void find(uint64_t place) {
+    if (visible_.holds(place) || !found_.add(place)) return;
+    if (file_->found == kMostPlaces) stop(ScheduleEnd::kMany);
+    file_->found_place[file_->found++] = place;
+  }
+  // Bytes of memory are others now.
+  void changed(uint64_t address, uint64_t size) {
+    idle_ = 0;
+    for (uint32_t number = 1; number <= count_; ++number) {
+      Thread& thread = threads_[number];
+      const bool woken =
+          thread.state == State::kBlocked && thread.wait_begin < address + size && address < thread.wait_end;
+      if (woken) thread.state = State::kReady;
+    }
+  }
+  // The thread does something that others can tell, so its loop is none that only waits.
+  void acts() { me().retries.over(); }
+
+  // ---- loops that wait ---------------------------------------------------------------------------------
+
+  // Whether the thread is where it was a turn ago, in the same state, and nobody has changed anything since.
+  bool comes_again(const Live& live) {
+    if (live.stack == 0) return false;
+    const StackBounds& bounds = stack_bounds();
+    if (live.stack < bounds.low || live.stack >= bounds.high || bounds.high - live.stack > kDeepest) return false;
+    uint64_t hash = mixed(memory_.value(), live.registers, 6 * sizeof(uint64_t));
+    hash = mixed(mixed(hash, live.stack), reinterpret_cast<const void*>(live.stack), bounds.high - live.stack);
+    Thread& self = me();
+    const size_t known = std::min(self.turns, kTurns);
+    if (std::find(self.turn.begin(), self.turn.begin() + known, hash) != self.turn.begin() + known) return true;
+    self.turn[self.turns++ % kTurns] = hash;
+    return false;
+  }
+  void look_for_changes() {
+    Thread& self = me();
+    if (self.seen == memory_.value()) return;
+    self.seen = memory_.value();
+    self.quiet = 0;
+  }
+  void look_for_loop(bool visible, const Live& live, const CallSite& site, uint64_t address) {
+    look_for_changes();
+    Thread& self = me();
+    const uint64_t quiet = ++self.quiet;
+    self.looks += visible ? 1 : 0;
+    if ((quiet > (visible ? kQuietVisible : kQuiet) || (visible && self.looks > kLooks)) && comes_again(live)) {
+      if (idle_ == 0) recorder_.left("waits", site);
+      wait(State::kLoops);
+    } else if ((visible && self.retries.again(site.pc, address)) ||
+               quiet % (visible ? kTooQuietVisible : kTooQuiet) == 0) {
+      yield();
+    }
+  }
+  // Where a function of the runtime was called: whatever it depends on lies in these registers, and on the stack from
+  // here on, with those that functions in between have kept.
+  [[gnu::noinline]] bool is_where_it_was() {
+    __builtin_unwind_init();
+    uint64_t registers[6] = {};
+    return comes_again({registers, reinterpret_cast<uint64_t>(__builtin_frame_address(0)) - kKept});
+  }
+  // The thread reads the clock. Time stands still for one that only looks at it, until nobody else can go on.
+  uint64_t on_time() {
+    if (!comes()) return time_;
+    const Busy now;
+    const CallSite site = caller();
+    if (alone() || !me().retries.again(site.pc, 0)) return time_ += kTick;
+    look_for_changes();
+    if (is_where_it_was()) {
+      if (idle_ == 0) recorder_.left("waits", site);
+      wait(State::kLoops);
+    } else {
+      yield();
+    }
+    return time_;
+  }
+
+  // ---- hooks -------------------------------------------------------------------------------------------
+
+  // Whether the hook is one of the program's scheduled threads. `pc` of a load is where its hook returns to.
+  bool comes() {
+    if (busy || recorder_.records()) return false;
+    ++file_->beats;
+    if (mine == 0) doubt(kForeign);
+    if (mine != 0 && mine != running_) doubt("a signal handler runs in a thread while another one has its turn");
+    return mine != 0 && mine == running_;
+  }
+  static constexpr const char* kForeign =
+      "a thread that code without hooks has started works beside those that are scheduled";
+  // A thread of the process that is none of these.
+  void look_for_foreign_threads() {
+    // The process's first thread stays there after its end, and whoever ends the process may have ended as a thread.
+    const auto own = std::count_if(&threads_[1], &threads_[count_ + 1], [this](const Thread& thread) {
+      return thread.state != State::kEnded || &thread == &threads_[1] || &thread == &me();
+    });
+    struct stat tasks{};
+    // A folder has a link for each folder in it, and two of its own.
+    if (stat("/proc/self/task", &tasks) == 0 && static_cast<int64_t>(tasks.st_nlink) - 2 > own) doubt(kForeign);
+  }
+  Live take_live() {
+    const Live out{live_, live_[6]};
+    live_[6] = 0;  // of this hook; the mem*/str* functions leave it alone
+    return out;
+  }
+  void tell(uint64_t kind, uint64_t a, uint64_t b, const void* value = nullptr, uint64_t size = 0) {
+    so_far_ = mixed(mixed(mixed(so_far_, kind << 8 | mine), a), b);
+    if (value != nullptr) so_far_ = mixed(so_far_, value, size);
+    file_->so_far = so_far_;
+  }
+
+  void on_load(uint64_t address, uint64_t size) {
+    if (!comes()) return;
+    const Busy now;
+    const Live live = take_live();
+    if (size == 0 || alone()) return;
+    const CallSite site = live.stack == 0 ? CallSite{nullptr, nullptr}
+                                          : CallSite{*reinterpret_cast<void* const*>(live.stack),
+                                                     reinterpret_cast<const void*>(live.registers[5])};
+    const bool visible = is_visible(address, size, false);
+    look_for_loop(visible, live, site, address);
+    if (visible) step(site);
+    use(address, size, false);
+    tell(1, address, size);
+  }
+  void on_store(uint64_t address, uint64_t size, uint32_t flags, const void* value, const CallSite& site) {
+    if (!comes()) return recorder_.sink.store(recorder_.sink.self, address, size, flags, value, site.pc, site.frame);
+    const Busy now;
+    take_live();
+    if (size == 0) return;
+    if (!alone()) {
+      if ((flags & POWERCUT_STORE_IN_STEP) != 0) {
+        // Who changes an object of a lock has come to it by a visible event.
+        acts();
+        change_lock(address, size);
+      } else {
+        const bool visible = is_visible(address, size, true) || (file_->every_store != 0 && in_pool(address));
+        if (visible || in_pool(address)) acts();
+        if ((flags & POWERCUT_STORE_CONTINUES) == 0) {
+          me().store = address / 8;
+          if (visible) step(site);
+        } else if (visible) {
+          // The pieces of a store are one access, which is visible where it begins.
+          find(me().store);
+        }
+        use(address, size, true);
+      }
+    }
+    tell(2, address, size, value, size);
+    if ((flags & POWERCUT_STORE_NT) != 0 && in_pool(address)) me().flushes = true;
+    recorder_.sink.store(recorder_.sink.self, address, size, flags, value, site.pc, site.frame);
+    // What the kernel has read in is there already.
+    const auto* there = reinterpret_cast<const void*>(address);
+    if (there != value && memcmp(there, value, size) == 0) return;
+    if (there == value) {
+      memory_.change();
+    } else {
+      memory_.change(address, there, value, size);
+    }
+    changed(address, size);
+  }
+  void on_rmw_begin(uint64_t address, uint64_t size, const CallSite& site) {
+    if (!comes()) return recorder_.sink.rmw_begin(recorder_.sink.self, address, size, site.pc, site.frame);
+    const Busy now;
+    const Live live = take_live();
+    if (!alone()) {
+      const bool visible = is_visible(address, size, true);
+      look_for_loop(visible, live, site, address);
+      if (visible || me().flushes || (file_->every_store != 0 && in_pool(address))) step(site);
+      use(address, size, true);
+    }
+    me().flushes = false;
+    memcpy(before_.data(), reinterpret_cast<const void*>(address), std::min<uint64_t>(size, before_.size()));
+    recorder_.sink.rmw_begin(recorder_.sink.self, address, size, site.pc, site.frame);
+  }
+  void on_rmw_end(uint64_t address, uint64_t size, uint32_t stored, const CallSite& site) {
+    // That the recording has begun it does not make it the recorder's.
+    const bool scheduled = !busy && mine != 0 && mine == running_;
+    const Busy now;
+    if (scheduled) {
+      const auto* there = reinterpret_cast<const void*>(address);
+      const uint64_t looked_at = std::min<uint64_t>(size, before_.size());
+      tell(3, address, stored, there, looked_at);
+      if (stored != 0 && memcmp(there, before_.data(), looked_at) != 0) {
+        memory_.change(address, before_.data(), there, looked_at);
+        if (!alone() && (in_pool(address) || is_visible(address, size, true))) acts();
+        changed(address, size);
+      }
+    }
+    recorder_.sink.rmw_end(recorder_.sink.self, address, size, stored, site.pc, site.frame);
+  }
+  void on_flush(uint64_t address, uint32_t kind, const CallSite& site) {
+    if (!comes()) return recorder_.sink.flush(recorder_.sink.self, address, kind, site.pc, site.frame);
+    const Busy now;
+    take_live();
+    if (in_pool(address)) {
+      acts();
+      const bool drains = kind == POWERCUT_CLFLUSH;
+      const uint64_t line = kLinePlace | address / 64;
+      if (!alone()) {
+        if (visible_.holds(line) || drains) step(site);
+        use(line, false);
+      }
+      if (!drains) me().flushes = true;
+    }
+    tell(4, address, kind);
+    recorder_.sink.flush(recorder_.sink.self, address, kind, site.pc, site.frame);
+  }
+  void on_fence(uint32_t kind, const CallSite& site) {
+    if (!comes()) return recorder_.sink.fence(recorder_.sink.self, kind, site.pc, site.frame);
+    const Busy now;
+    take_live();
+    if (me().flushes) step(site);
+    me().flushes = false;
+    tell(5, kind, 0);
+    recorder_.sink.fence(recorder_.sink.self, kind, site.pc, site.frame);
+  }
+  void on_pause(const uint64_t* live) {
+    if (!comes()) return;
+    const Busy now;
+    if (alone()) return;
+    look_for_changes();
+    const auto stack = reinterpret_cast<uint64_t>(live + 6);
+    if (comes_again({live, stack})) {
+      const CallSite site{reinterpret_cast<const void*>(live[6]), reinterpret_cast<const void*>(live[5])};
+      if (idle_ == 0) recorder_.left("waits", site);
+      wait(State::kLoops);
+    } else {
+      yield();
+    }
+  }
+  void on_wait(const void* object, uint64_t size, const CallSite& site) {
+    const Busy now;
+    me().wait_begin = reinterpret_cast<uint64_t>(object);
+    me().wait_end = me().wait_begin + size;
+    recorder_.left("waits", site);
+    wait(State::kBlocked);
+    look_at_lock(reinterpret_cast<uint64_t>(object), size);
+  }
+  void on_access(const void* object, uint64_t size, const CallSite& site) {
+    if (!comes()) return;
+    const Busy now;
+    if (!alone()) {
+      look_for_changes();
+      if (is_where_it_was()) {
+        if (idle_ == 0) recorder_.left("waits", site);
+        wait(State::kLoops);
+      } else if (me().retries.again(site.pc, reinterpret_cast<uint64_t>(object))) {
+        yield();
+      }
+    }
+    step(site);
+    look_at_lock(reinterpret_cast<uint64_t>(object), size);
+  }
+
+  // ---- threads -------------------------------------------------------------------------------------------
+
+  int on_create(uint64_t* handle, void* (*body)(void*), void* argument) {
+    const Busy now;
+    if (count_ == kMostThreads) {
+      doubt("it starts more than 15 threads");
+      return EAGAIN;
+    }
+    look_for_foreign_threads();
+    const uint32_t number = count_ + 1;
+    Thread& thread = threads_[number];
+    thread.body = body;
+    thread.argument = argument;
+    if (const int error = pthread_create(&thread.handle, nullptr, enter, this); error != 0) return error;
+    while (thread.arrived.load(std::memory_order_acquire) == 0) {
+      system_call(SYS_futex, &thread.arrived, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
+    }
+    uses_.created(mine, number);
+    count_ = number;
+    file_->threads = number;
+    set_windows();
+    recorder_.thread_starts(number);
+    *handle = thread.handle;
+    return 0;
+  }
+  static void* enter(void* program);
+  void run(uint32_t number) {
+    Thread& thread = threads_[number];
+    thread.kernel = system_call(SYS_gettid);
+    pthread_setspecific(key_, this);
+    stack_bounds();
+    thread.arrived.store(1, std::memory_order_release);
+    system_call(SYS_futex, &thread.arrived, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+    await(&thread);
+    mine = number;
+  }
+  // A destructor of a key. Others of the program may run after it, in up to so many rounds; it is the last one's.
+  void leaves() {
+    if (mine == 0) return;
+    if (++me().rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+      pthread_setspecific(key_, this);
+      return;
+    }
+    const Busy now;
+    recorder_.thread_ends();
+    me().state = State::kEnded;
+    for (uint32_t number = 1; number <= count_; ++number) {
+      if (threads_[number].state == State::kJoins && threads_[number].joins == mine) {
+        threads_[number].state = State::kReady;
+      }
+    }
+    memory_.change();
+    leaving_ = me().kernel;
+    const bool last = std::all_of(&threads_[1], &threads_[count_ + 1],
+                                  [](const Thread& thread) { return thread.state == State::kEnded; });
+    // The last one calls exit().
+    if (last) return;
+    const uint16_t may = ready();
+    const uint32_t to = may != 0 ? decide(may, 0, behind(mine, may)) : idle();
+    mine = 0;
+    pass(to);
+  }
+  uint32_t number_of(uint64_t handle) const {
+    for (uint32_t number = 1; number <= count_; ++number) {
+      if (static_cast<uint64_t>(threads_[number].handle) == handle && !joined_[number]) return number;
+    }
+    return 0;
+  }
+  // Where the program has called the runtime, which keeps frame pointers.
+  static CallSite caller() {
+    const auto* frame = static_cast<void* const*>(__builtin_frame_address(0));
+    while (powercut_code(frame[1]) == POWERCUT_RUNTIME) frame = static_cast<void* const*>(frame[0]);
+    return {frame[1], frame[0]};
+  }
+  int on_join(uint64_t handle, void** result) {
+    const Busy now;
+    const uint32_t number = number_of(handle);
+    if (number == mine) return EDEADLK;
+    if (number != 0 && threads_[number].state != State::kEnded) {
+      me().joins = number;
+      recorder_.left("waits", caller());
+      wait(State::kJoins);
+    }
+    const int error = pthread_join(static_cast<pthread_t>(handle), result);
+    if (error == 0 && number != 0) {
+      joined_[number] = true;
+      uses_.joined(mine, number);
+    }
+    return error;
+  }
+
+  // ---- listening -----------------------------------------------------------------------------------------
+
+  void set_windows() {
+    // A store that one thread alone can see matters in the pools only.
+    __powercut_store_window = alone() ? pools_ : powercut_window{1, ~uint64_t{0} - 1};
+    __powercut_load_window = alone() ? powercut_window{0, 0} : powercut_window{1, ~uint64_t{0} - 1};
+    powercut_keep_live(alone() ? nullptr : live_);
+    __powercut_steps = alone() ? INT64_MAX : kSteps;
+  }
+  static Program& of(void* program) { return *static_cast<Program*>(program); }
+  void listen();
+
+  ScheduleFile* file_;
+  const ScheduleRecorder recorder_;
+  powercut_window pools_{};
+  PlaceSet visible_, found_;
+  PlaceUses uses_;
+  pthread_key_t key_{};
+  // All below belongs to who has the token.
+  std::array<Thread, kMostThreads + 1> threads_{};
+  std::array<bool, kMostThreads + 1> joined_{};
+  std::array<uint32_t, kMostThreads + 1> lowered_{};
+  uint32_t count_ = 1, running_ = 1;
+  long leaving_ = 0;  // a thread of the kernel that has ended and may not be gone
+  MemoryDigest memory_;
+  uint64_t time_ = 0, alone_ = 0;  // of its clock; turns in which nobody else could go on
+  // Of an order: how many operations of it have ended, and who is in the midst of one.
+  uint32_t order_ = 0, operates_ = 0;
+  uint64_t idle_ = 0;
+  double idle_since_ = 0;
+  uint64_t so_far_ = 0;
+  uint64_t live_[7] = {};
+  std::array<uint8_t, 16> before_{};
+};
+
+Program* program = nullptr;
+
+void* Program::enter(void* self) {
+  Program& all = of(self);
+  // Its creator waits until it has arrived.
+  const uint32_t number = all.count_ + 1;
+  Thread& thread = all.threads_[number];
+  all.run(number);
+  return thread.body(thread.argument);
+}
+
+void Program::listen() {
+  powercut_sink sink = recorder_.sink;
+  sink.self = this;
+  sink.load = [](void* s, uint64_t a, uint64_t n) { of(s).on_load(a, n); };
+  sink.store = [](void* s, uint64_t a, uint64_t n, uint32_t f, const void* v, const void* pc, const void* fp) {
+    of(s).on_store(a, n, f, v, {pc, fp});
+  };
+  sink.rmw_begin = [](void* s, uint64_t a, uint64_t n, const void* pc, const void* fp) {
+    of(s).on_rmw_begin(a, n, {pc, fp});
+  };
+  sink.rmw_end = [](void* s, uint64_t a, uint64_t n, uint32_t stored, const void* pc, const void* fp) {
+    of(s).on_rmw_end(a, n, stored, {pc, fp});
+  };
+  sink.flush = [](void* s, uint64_t a, uint32_t kind, const void* pc, const void* fp) {
+    of(s).on_flush(a, kind, {pc, fp});
+  };
+  sink.fence = [](void* s, uint32_t kind, const void* pc, const void* fp) { of(s).on_fence(kind, {pc, fp}); };
+  sink.mark = [](void* s, const char* name) {
+    const powercut_sink& recorder = of(s).recorder_.sink;
+    recorder.mark(recorder.self, name);
+  };
+  sink.out_of_steps = [](void* s, const uint64_t* live) {
+    of(s).set_windows();
+    of(s).on_pause(live);
+  };
+  powercut_set_sink(&sink);
+  __powercut_watch.cannot_follow = [](const char* what, const void*, const void*) {
+    if (program != nullptr) program->doubt(what);
+  };
+  __powercut_scheduler = {
+      .self = this,
+      .pause = [](void* s, const uint64_t* live) { of(s).on_pause(live); },
+      .access = [](void* s, const void* at, uint64_t n, const void* pc,
+                   const void* frame) { of(s).on_access(at, n, {pc, frame}); },
+      .wait = [](void* s, const void* at, uint64_t n, const void* pc,
+                 const void* frame) { of(s).on_wait(at, n, {pc, frame}); },
+      .create = [](void* s, uint64_t* thread, void* (*body)(void*),
+                   void* argument) { return of(s).on_create(thread, body, argument); },
+      .join = [](void* s, uint64_t thread, void** result) { return of(s).on_join(thread, result); },
+      .detach = [](void*, uint64_t thread) { return pthread_detach(static_cast<pthread_t>(thread)); },
+      .exit = [](void*, void* result) { pthread_exit(result); },
+      .current = [](void*) -> uint64_t { return busy || program->recorder_.records() ? 0 : mine; },
+      .of_system = 1,
+      .time = [](void* s) { return of(s).on_time(); }};
+  // Of a processor that counts nanoseconds.
+  powercut_world_cycles = [](uint64_t real) { return program == nullptr ? real : program->on_time(); };
+}
+
+}  // namespace
+
+bool follow_schedule(const char* path, const ScheduleRecorder& recorder) {
+  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  void* mapped = fd < 0 ? MAP_FAILED : mmap(nullptr, sizeof(ScheduleFile), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (fd >= 0) close(fd);
+  if (mapped == MAP_FAILED) return false;
+  auto* file = static_cast<ScheduleFile*>(mapped);
+  int32_t nobody = 0;
+  if (file->version != kScheduleVersion || !file->owner.compare_exchange_strong(nobody, getpid())) {
+    munmap(mapped, sizeof(ScheduleFile));
+    return false;
+  }
+  program = new Program(file, recorder);
+  return true;
+}
+
+bool follows_schedule() { return program != nullptr; }
+
+uint32_t scheduled_number() { return mine; }
+
+void schedule_pools(const powercut_window& window) { program->set_pools(window); }
+
+void schedule_point(const CallSite& site) {
+  if (program != nullptr) program->point(site);
+}
+
+void schedule_operation(const CallSite& site) {
+  if (program != nullptr) program->operation(site);
+}
+
+void schedule_operation_ended() {
+  if (program != nullptr) program->operation_ended();
+}
+
+void schedule_ends(const CallSite& site) {
+  if (program != nullptr) program->ends(site);
+}
+
+void leave_schedule() {
+  program = nullptr;
+  mine = 0;
+  __powercut_scheduler = {};
+  powercut_world_cycles = nullptr;
+  powercut_keep_live(nullptr);
+  __powercut_steps = INT64_MAX;
+}
+
+}  // namespace powercut::runtime
