@@ -20,6 +20,7 @@
 #include "tracer/runtime/calls/device_calls.h"
 #include "tracer/runtime/calls/next_function.h"
 #include "tracer/runtime/hooks/call_site.h"
+#include "tracer/runtime/hooks/keep_errno.h"
 #include "tracer/runtime/hooks/pending_store.h"
 #include "tracer/runtime/recording/session.h"
 #include "tracer/runtime/recording/stream_trace.h"
@@ -34,6 +35,7 @@ using powercut::runtime::device_mapping;
 using powercut::runtime::device_resize;
 using powercut::runtime::device_sync;
 using powercut::runtime::device_write;
+using powercut::runtime::KeepErrno;
 using powercut::runtime::settle;
 using powercut::runtime::StreamTrace;
 using powercut::runtime::watches_device;
@@ -41,15 +43,6 @@ using powercut::runtime::watches_pools;
 using powercut::runtime::with_stream;
 
 uint64_t number(const void* address) { return reinterpret_cast<uint64_t>(address); }
-
-// What the caller finds in errno is the real call's.
-class KeepErrno {
- public:
-  ~KeepErrno() { errno = value_; }
-
- private:
-  const int value_ = errno;
-};
 
 std::optional<uint32_t> touched(int fd) {
   std::optional<uint32_t> pool;

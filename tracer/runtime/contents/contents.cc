@@ -1,6 +1,6 @@
-// Room contents: what devices hold, by name (powercut/contents.h). It grows until it is told to forget: an execution that is undone,
-// and another one, may name what it has named. Its memory comes from the kernel, since the heap of the time may be the
-// target's, which is put back to what it was.
+// Room contents: what devices hold, by name (powercut/contents.h). It grows until it is told to forget: an execution
+// that is undone, and another one, may name what it has named. Its memory comes from the kernel, since the heap of the
+// time may be the target's, which is put back to what it was.
 #include "powercut/contents.h"
 
 #include <sys/syscall.h>

@@ -3,11 +3,9 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,8 +20,9 @@
 #include "tracer/runtime/hooks/pending_store.h"
 #include "tracer/runtime/hooks/stack_bounds.h"
 #include "tracer/runtime/thread_hooks.h"
-#include "tracer/runtime/threads/place_uses.h"
 #include "tracer/runtime/threads/schedule_file.h"
+#include "tracer/runtime/threads/shared_places.h"
+#include "tracer/runtime/threads/token.h"
 #include "tracer/runtime/threads/waiting_loops.h"
 #include "tracer/runtime/watch_hooks.h"
 
@@ -34,61 +33,9 @@ static_assert(kMostThreads == POWERCUT_MOST_THREADS);
 // Loads of a thread that has changed nothing in between, after which its turns are told apart; and those after which it
 // is taken to wait, whatever it does.
 constexpr uint64_t kLooks = 8, kQuietVisible = 2, kQuiet = 4096, kTooQuiet = 100'000, kTooQuietVisible = 1000;
-constexpr size_t kTurns = 64;
 constexpr int64_t kSteps = 1'000'000;
-// Turns of loops that come to nothing, and seconds of them, after which they count as waiting for ever.
-constexpr uint64_t kIdleTurns = 1000;
-constexpr double kIdleSeconds = 0.5;
-// Turns in which only one thread could go on, and counted or looked at a clock, before its loop is given up.
-constexpr uint64_t kMostAlone = 20'000;
-// Nanoseconds between two readings of the clock.
-constexpr uint64_t kTick = 1000;
-// Of a lock's object, beside the uses of the same word by others.
-constexpr uint64_t kLockPlace = uint64_t{1} << 62;
 constexpr uint64_t kKept = 5 * sizeof(uint64_t);  // registers that a function keeps below its frame
 constexpr uint64_t kDeepest = 1 << 20;            // bytes of stack that are looked at
-
-double now() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
-}
-
-class KeepErrno {
- public:
-  ~KeepErrno() { errno = value_; }
-
- private:
-  const int value_ = errno;
-};
-
-enum class State : uint8_t {
-  kReady,
-  kLoops,    // goes round a loop: ready once anybody has changed anything
-  kBlocked,  // ready once somebody changes what it waits for
-  kJoins,
-  kTurn,  // ready once it is the turn of its operation (Tail::kOrder)
-  kEnded,
-};
-
-struct Thread {
-  State state = State::kReady;
-  pthread_t handle{};
-  long kernel = 0;  // its number there
-  void* (*body)(void*) = nullptr;
-  void* argument = nullptr;
-  std::atomic<uint32_t> go = 0, arrived = 0;
-  uint64_t wait_begin = 0, wait_end = 0;
-  uint32_t joins = 0;
-  bool flushes = false;  // since its last fence
-  uint64_t store = 0;    // the place where its last store begins
-  // Turns of a loop: memory when it was looked at last, loads since that was another one, and states that it was in.
-  uint64_t seen = 0, quiet = 0, looks = 0;
-  Retries retries = {};
-  size_t turns = 0;
-  std::array<uint64_t, kTurns> turn{};
-  int rounds = 0;  // of destructors, at its end
-};
 
 // What a thread's next instructions depend on besides memory: the registers that a call keeps, and its stack.
 struct Live {
@@ -96,24 +43,9 @@ struct Live {
   uint64_t stack = 0;  // 0: not known
 };
 
-thread_local uint32_t mine = 0;
-// It runs the scheduler's or the recorder's code, whose own hooks are none of the program's.
-thread_local bool busy = false;
-class Busy {
+class Program : Token {
  public:
-  Busy() { busy = true; }
-  ~Busy() { busy = false; }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-
- private:
-  const KeepErrno errno_;
-};
-
-class Program {
- public:
-  Program(ScheduleFile* file, const ScheduleRecorder& recorder) : file_(file), recorder_(recorder) {
-    visible_.assign(file->place, std::min<size_t>(file->places, kMostPlaces));
+  Program(ScheduleFile* file, const ScheduleRecorder& recorder) : Token(file, recorder), places_(file) {
     pthread_key_create(&key_, [](void* program) { static_cast<Program*>(program)->leaves(); });
     threads_[1].handle = pthread_self();
     threads_[1].kernel = system_call(SYS_gettid);
@@ -124,7 +56,7 @@ class Program {
   }
 
   void set_pools(const powercut_window& pools) {
-    pools_ = pools;
+    places_.set_pools(pools);
     set_windows();
   }
 
@@ -159,232 +91,16 @@ class Program {
   }
 
  private:
-  Thread& me() { return threads_[mine]; }
-  bool alone() const { return count_ == 1; }
-  bool in_pool(uint64_t address) const { return address - pools_.base < pools_.span; }
-
-  // ---- who goes on -----------------------------------------------------------------------------------
-
-  uint16_t ready() const {
-    uint16_t out = 0;
-    for (uint32_t number = 1; number <= count_; ++number) {
-      const Thread& thread = threads_[number];
-      const bool is = thread.state == State::kReady ||
-                      (thread.state == State::kLoops && thread.seen != memory_.value()) ||
-                      (thread.state == State::kTurn && has_turn(number));
-      if (is) out |= static_cast<uint16_t>(1u << number);
-    }
-    return out;
-  }
-  // The next of them by its number.
-  uint32_t behind(uint32_t number, uint16_t of) const {
-    for (uint32_t i = 1; i <= kMostThreads + 1; ++i) {
-      const uint32_t next = (number + i) % (kMostThreads + 1);
-      if ((of >> next & 1) != 0) return next;
-    }
-    return 0;
-  }
-
-  // In an order of operations: whose turn it is; 0: nobody's in particular.
-  uint32_t turn() const { return operates_ != 0 || order_ >= file_->order_length ? operates_ : file_->order[order_]; }
-  bool has_turn(uint32_t number) const { return operates_ == 0 && (turn() == 0 || turn() == number); }
-
-  uint32_t decide(uint16_t may, uint16_t costly, uint32_t usual) {
-    if ((may & (may - 1)) == 0) return behind(0, may);
-    if (file_->tail == Tail::kOrder) {
-      // Who has the turn comes first, unless it waits for others. Nobody goes back to such a schedule.
-      const uint32_t first = turn();
-      const bool can = first != 0 && first <= kMostThreads && (may >> first & 1) != 0;
-      return can && (first != mine || usual == mine) ? first : usual;
-    }
-    const uint32_t at = file_->decisions;
-    if (at == kMostDecisions) stop(ScheduleEnd::kTooLong);
-    uint32_t to = usual;
-    if (at < file_->choices) {
-      to = file_->choice[at];
-      if ((may >> to & 1) == 0) {
-        doubt("its decisions were others in another run: it depends on more than its schedule");
-        to = usual;
-      }
-    } else if (file_->tail == Tail::kRandom) {
-      to = 0;
-      for (uint64_t left = mixed(file_->seed, at) % static_cast<uint64_t>(__builtin_popcount(may)) + 1; left > 0;
-           --left) {
-        to = behind(to, static_cast<uint16_t>(may & ~((2u << to) - 1)));
-      }
-    } else if (file_->tail == Tail::kPct) {
-      to = by_priority(may, at);
-    }
-    file_->log[at] = {may, costly, static_cast<uint16_t>(mine), static_cast<uint16_t>(to), so_far_};
-    ++file_->decisions;
-    return to;
-  }
-  // Burckhardt et al., ASPLOS 2010: who comes to a decision at which priorities change gets the lowest one so far.
-  uint32_t by_priority(uint16_t may, uint32_t at) {
-    for (uint32_t change = 0; change < file_->changes; ++change) {
-      if (mixed(file_->seed + 1, change) % std::max(1u, file_->length) == at) lowered_[mine] = change + 1;
-    }
-    uint32_t best = 0;
-    for (uint32_t number = 1; number <= count_; ++number) {
-      if ((may >> number & 1) == 0) continue;
-      if (best == 0 || priority(number) > priority(best)) best = number;
-    }
-    return best;
-  }
-  uint64_t priority(uint32_t number) const {
-    return lowered_[number] != 0 ? file_->changes - lowered_[number] : mixed(file_->seed, number) | uint64_t{1} << 32;
-  }
-
-  void pass(uint32_t to) {
-    running_ = to;
-    Thread& next = threads_[to];
-    if (next.state == State::kLoops || next.state == State::kTurn) next.state = State::kReady;
-    next.go.store(1, std::memory_order_release);
-    system_call(SYS_futex, &next.go, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
-  }
-  void await(Thread* thread) {
-    while (thread->go.load(std::memory_order_acquire) == 0) {
-      system_call(SYS_futex, &thread->go, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
-    }
-    thread->go.store(0, std::memory_order_relaxed);
-    // One that has ended gives its memory back on its way out, which must not happen beside this thread's allocations.
-    // The first thread of the process stays in the kernel's list.
-    for (const long gone = leaving_; gone != 0 && gone != getpid() && system_call(SYS_tgkill, getpid(), gone, 0) == 0;)
-      sched_yield();
-    leaving_ = 0;
-  }
-  void go_to(uint32_t to) {
-    if (to == mine) return;
-    pass(to);
-    await(&me());
-  }
-
-  // Before a visible event: whoever leaves a thread that could go on has preempted it.
-  void step(const CallSite& site) {
-    if (alone()) return;
-    const auto self = static_cast<uint16_t>(1u << mine);
-    const uint16_t may = ready() | self;
-    if (may == self) return;
-    const uint32_t to = decide(may, static_cast<uint16_t>(may & ~self), mine);
-    if (to == mine) return;
-    recorder_.left("left", site);
-    go_to(to);
-  }
-  // It lets others go on, if there are any. To go on all the same counts as a preemption.
-  void yield() {
-    const auto self = static_cast<uint16_t>(1u << mine);
-    const uint16_t others = ready() & static_cast<uint16_t>(~self);
-    if (others == 0) return go_on_alone();
-    go_to(decide(others | self, self, behind(mine, others)));
-  }
-  // Nobody else could: time passes, and there is an end of it. A loop may change something in each turn, which would
-  // not be the end of its wait.
-  void go_on_alone() {
-    pass_time(alone_);
-    if (++alone_ > kMostAlone) stop(ScheduleEnd::kTooLong);
-  }
-  void pass_time(uint64_t turns) { time_ += kTick << std::min<uint64_t>(turns, 32); }
-  // It cannot go on.
-  void wait(State state) {
-    me().state = state;
-    me().seen = memory_.value();
-    while (me().state != State::kReady) {
-      const uint16_t may = ready();
-      const uint32_t to = may != 0 ? decide(may, 0, behind(mine, may)) : idle();
-      if (to != mine) {
-        go_to(to);
-      } else {
-        me().state = State::kReady;
-      }
-    }
-  }
-  // Nobody can go on. Those that go round loops may count, or look at a clock: they get some more turns.
-  uint32_t idle() {
-    uint16_t loop = 0;
-    for (uint32_t number = 1; number <= count_; ++number) {
-      if (threads_[number].state == State::kLoops) loop |= static_cast<uint16_t>(1u << number);
-      if (threads_[number].state == State::kTurn) stop(ScheduleEnd::kNoOrder);
-    }
-    if (idle_ == 0) idle_since_ = now();
-    // Where turns change nothing there is another end of it.
-    if (loop != 0 && idle_ <= kIdleTurns) go_on_alone();
-    if (loop == 0 || (++idle_ > kIdleTurns && now() - idle_since_ > kIdleSeconds)) deadlocked();
-    return behind(mine, loop);
-  }
-  [[noreturn]] void deadlocked() {
-    size_t at = 0;
-    const auto add = [&](const char* form, uint32_t number, const char* what) {
-      const int size = std::snprintf(file_->text + at, sizeof file_->text - at, form, number, what);
-      if (size > 0) at = std::min(at + static_cast<size_t>(size), sizeof file_->text - 1);
-    };
-    for (uint32_t number = 1; number <= count_; ++number) {
-      const Thread& thread = threads_[number];
-      if (thread.state == State::kEnded) continue;
-      if (at > 0) add("%.0u%s", 0, "; ");
-      add("thread %u %s", number,
-          thread.state == State::kLoops   ? "waits in a loop"
-          : thread.state == State::kJoins ? "waits for the end of thread "
-                                          : "waits for a lock or a condition");
-      if (thread.state == State::kJoins) add("%u%s", thread.joins, "");
-    }
-    add("%.0u%s", 0, ", and nobody is left to go on.");
-    stop(ScheduleEnd::kDeadlock);
-  }
-  [[noreturn]] void stop(ScheduleEnd how) {
-    file_->end = how;
-    recorder_.finish(0);
-    system_call(SYS_exit_group, 0);
-    __builtin_unreachable();
-  }
-  void doubt(const char* what) {
-    if (file_->doubt[0] == '\0') std::snprintf(file_->doubt, sizeof file_->doubt, "%s", what);
-  }
-
   // ---- what is shared ----------------------------------------------------------------------------------
 
-  // Calls `each` with every place of these bytes. Returns whether one of the calls did.
-  template <typename Each>
-  bool any_place(uint64_t address, uint64_t size, bool changes, const Each& each) const {
-    bool out = false;
-    for (uint64_t word = address / 8; word <= (address + size - 1) / 8; ++word) out |= each(word);
-    if (!changes || !in_pool(address)) return out;
-    for (uint64_t line = address / 64; line <= (address + size - 1) / 64; ++line) out |= each(kLinePlace | line);
-    return out;
-  }
+  bool in_pool(uint64_t address) const { return places_.in_pool(address); }
   bool is_visible(uint64_t address, uint64_t size, bool changes) const {
-    return any_place(address, size, changes, [this](uint64_t place) { return visible_.holds(place); });
+    return places_.is_visible(address, size, changes);
   }
   // The thread uses them now.
   void use(uint64_t address, uint64_t size, bool changes) {
-    any_place(address, size, changes, [&](uint64_t place) { return use(place, changes); });
+    if (!places_.use(mine, address, size, changes)) stop(ScheduleEnd::kMany);
   }
-  bool use(uint64_t place, bool changes) {
-    if (visible_.holds(place)) {
-      uses_.comes_behind(place, mine, changes);
-      uses_.comes_before(place, mine, changes);
-    } else if (uses_.note(place, mine, changes)) {
-      find(place);
-    }
-    return true;
-  }
-  // A step of a stand-in looks at a lock, or changes it.
-  void look_at_lock(uint64_t address, uint64_t size) {
-    for (uint64_t word = address / 8; word <= (address + size - 1) / 8; ++word) {
-      uses_.comes_behind(kLockPlace | word, mine, true);
-    }
-  }
-  void change_lock(uint64_t address, uint64_t size) {
-    for (uint64_t word = address / 8; word <= (address + size - 1) / 8; ++word) {
-      uses_.comes_before(kLockPlace | word, mine, true);
-    }
-  }
-  // Its uses have to be visible.
-  void find(uint64_t place) {
-    if (visible_.holds(place) || !found_.add(place)) return;
-    if (file_->found == kMostPlaces) stop(ScheduleEnd::kMany);
-    file_->found_place[file_->found++] = place;
-  }
-  // Bytes of memory are others now.
   void changed(uint64_t address, uint64_t size) {
     idle_ = 0;
     for (uint32_t number = 1; number <= count_; ++number) {
@@ -510,7 +226,7 @@ class Program {
       if ((flags & POWERCUT_STORE_IN_STEP) != 0) {
         // Who changes an object of a lock has come to it by a visible event.
         acts();
-        change_lock(address, size);
+        places_.change_lock(mine, address, size);
       } else {
         const bool visible = is_visible(address, size, true) || (file_->every_store != 0 && in_pool(address));
         if (visible || in_pool(address)) acts();
@@ -519,7 +235,7 @@ class Program {
           if (visible) step(site);
         } else if (visible) {
           // The pieces of a store are one access, which is visible where it begins.
-          find(me().store);
+          if (!places_.find(me().store)) stop(ScheduleEnd::kMany);
         }
         use(address, size, true);
       }
@@ -576,8 +292,8 @@ class Program {
       const bool drains = kind == POWERCUT_CLFLUSH;
       const uint64_t line = kLinePlace | address / 64;
       if (!alone()) {
-        if (visible_.holds(line) || drains) step(site);
-        use(line, false);
+        if (places_.is_visible(line) || drains) step(site);
+        if (!places_.use(mine, line, false)) stop(ScheduleEnd::kMany);
       }
       if (!drains) me().flushes = true;
     }
@@ -613,7 +329,7 @@ class Program {
     me().wait_end = me().wait_begin + size;
     recorder_.left("waits", site);
     wait(State::kBlocked);
-    look_at_lock(reinterpret_cast<uint64_t>(object), size);
+    places_.look_at_lock(mine, reinterpret_cast<uint64_t>(object), size);
   }
   void on_access(const void* object, uint64_t size, const CallSite& site) {
     if (!comes()) return;
@@ -628,7 +344,7 @@ class Program {
       }
     }
     step(site);
-    look_at_lock(reinterpret_cast<uint64_t>(object), size);
+    places_.look_at_lock(mine, reinterpret_cast<uint64_t>(object), size);
   }
 
   // ---- threads -------------------------------------------------------------------------------------------
@@ -648,7 +364,7 @@ class Program {
     while (thread.arrived.load(std::memory_order_acquire) == 0) {
       system_call(SYS_futex, &thread.arrived, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
     }
-    uses_.created(mine, number);
+    places_.created(mine, number);
     count_ = number;
     file_->threads = number;
     set_windows();
@@ -717,7 +433,7 @@ class Program {
     const int error = pthread_join(static_cast<pthread_t>(handle), result);
     if (error == 0 && number != 0) {
       joined_[number] = true;
-      uses_.joined(mine, number);
+      places_.joined(mine, number);
     }
     return error;
   }
@@ -726,7 +442,7 @@ class Program {
 
   void set_windows() {
     // A store that one thread alone can see matters in the pools only.
-    __powercut_store_window = alone() ? pools_ : powercut_window{1, ~uint64_t{0} - 1};
+    __powercut_store_window = alone() ? places_.pools() : powercut_window{1, ~uint64_t{0} - 1};
     __powercut_load_window = alone() ? powercut_window{0, 0} : powercut_window{1, ~uint64_t{0} - 1};
     powercut_keep_live(alone() ? nullptr : live_);
     __powercut_steps = alone() ? INT64_MAX : kSteps;
@@ -734,25 +450,10 @@ class Program {
   static Program& of(void* program) { return *static_cast<Program*>(program); }
   void listen();
 
-  ScheduleFile* file_;
-  const ScheduleRecorder recorder_;
-  powercut_window pools_{};
-  PlaceSet visible_, found_;
-  PlaceUses uses_;
+  SharedPlaces places_;
   pthread_key_t key_{};
   // All below belongs to who has the token.
-  std::array<Thread, kMostThreads + 1> threads_{};
   std::array<bool, kMostThreads + 1> joined_{};
-  std::array<uint32_t, kMostThreads + 1> lowered_{};
-  uint32_t count_ = 1, running_ = 1;
-  long leaving_ = 0;  // a thread of the kernel that has ended and may not be gone
-  MemoryDigest memory_;
-  uint64_t time_ = 0, alone_ = 0;  // of its clock; turns in which nobody else could go on
-  // Of an order: how many operations of it have ended, and who is in the midst of one.
-  uint32_t order_ = 0, operates_ = 0;
-  uint64_t idle_ = 0;
-  double idle_since_ = 0;
-  uint64_t so_far_ = 0;
   uint64_t live_[7] = {};
   std::array<uint8_t, 16> before_{};
 };
