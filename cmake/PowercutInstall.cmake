@@ -31,8 +31,6 @@ install(DIRECTORY scenarios DESTINATION share/powercut COMPONENT powercut FILES_
 install(DIRECTORY targets DESTINATION share/powercut COMPONENT powercut
         FILES_MATCHING PATTERN *.cc PATTERN *.h PATTERN claims.toml PATTERN *_test.cc EXCLUDE PATTERN fidelity EXCLUDE
         PATTERN regression EXCLUDE PATTERN pmdk EXCLUDE)
-install(DIRECTORY replayer/litmus DESTINATION share/powercut/replayer COMPONENT powercut
-        FILES_MATCHING PATTERN *.litmus)
 
 if(SKBUILD)
   set(data ${SKBUILD_DATA_DIR})

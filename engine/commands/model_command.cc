@@ -1,7 +1,7 @@
 // `powercut-engine model`: the persistency models alone, for the litmus suite and the reference comparison.
 // Reads small programs as JSON lines on stdin and answers, one line each: of one interleaving ("events") with every
 // crash point's legal contents, of threads ("threads") with what the power cuts of all schedules may leave.
-// Format: replayer/litmus/README.md.
+// Format: replayer/LITMUS.md.
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-"""The instructions of litmus programs, as the events that `powercut-engine model` takes (replayer/litmus/README.md)."""
+"""The instructions of litmus programs, as the events that `powercut-engine model` takes (replayer/LITMUS.md)."""
 
 from __future__ import annotations
 

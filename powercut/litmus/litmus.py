@@ -72,7 +72,7 @@ def run(json: bool, *, suite: Path | None = None) -> int:
 
 
 def suite_dir() -> Path:
-    return paths.home() / "replayer" / "litmus"
+    return paths.home() / "replayer" / "media"
 
 
 def check(tests: Sequence[LitmusTest], judge: str, command: Sequence[str]) -> list[Failure]:

@@ -1,12 +1,14 @@
 """A litmus test: a few instructions, when the power fails, and the exact set of outcomes.
 
-Either one interleaving and a power cut at a stated point, or threads: every schedule, and every instant of it. The
-file format is described in `replayer/litmus/README.md`. This module parses it, turns it into requests for
-`powercut-engine model`, and projects answers onto the named locations.
+A test has either one interleaving and a power cut at a stated point, or threads: every schedule, and every instant of
+it. Each medium keeps its tests in files by topic (`replayer/media/<medium>/litmus/<topic>.toml`); `replayer/LITMUS.md`
+is their format. This module parses the files, turns each test into requests for `powercut-engine model`, and projects
+answers onto the named locations.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -132,23 +134,40 @@ def by_thread(events: Sequence[Event]) -> tuple[tuple[Event, ...], ...]:
     return tuple(tuple(event for event in events if event.get("thread", 0) == thread) for thread in range(count))
 
 
-def load(folder: Path) -> list[LitmusTest]:
-    """Every test of the folder, by file name."""
-    tests = [parse(path) for path in sorted(folder.glob("*.toml"))]
+def load(media: Path) -> list[LitmusTest]:
+    """Every test of every medium in the folder, by name."""
+    tests = [test for path in sorted(media.glob("*/litmus/*.toml")) for test in parse(path)]
     if not tests:
-        raise UsageError("no litmus test (*.toml) here", where=str(folder), next_step="Restore replayer/litmus.")
-    return tests
+        where = str(media / "*" / "litmus")
+        raise UsageError("no litmus test (*.toml) here", where=where, next_step="Restore replayer/media.")
+    names = Counter(test.name for test in tests)
+    if twice := [test for test in tests if names[test.name] > 1]:
+        raise _refusal(f"two tests have the name '{twice[0].name}'", twice[0].path, twice[0].name)
+    return sorted(tests, key=lambda test: test.name)
 
 
-def parse(path: Path) -> LitmusTest:
-    """One test; a usage error that names the file and the fault."""
+def parse(path: Path) -> list[LitmusTest]:
+    """The tests of one file; a usage error that names the file, the test and the fault."""
+    name = None
     try:
-        return _build(path, parse_toml(text_of(path)))
+        record = parse_toml(text_of(path))
+        if set(record) != {"test"}:
+            raise ValueError("a file of litmus tests holds [[test]] tables and nothing else.")
+        tests = []
+        for table in record["test"]:
+            name = table.get("name")
+            tests.append(_build(path, table))
+        return tests
     except KeyError as error:
         what = f"{error} is missing or not declared"
     except (OSError, AttributeError, TypeError, ValueError, OverflowError) as error:
         what = str(error)
-    raise UsageError(what, where=str(path), next_step="The format is in replayer/litmus/README.md.")
+    raise _refusal(what, path, name)
+
+
+def _refusal(what: str, path: Path, name: str | None) -> UsageError:
+    where = str(path) if name is None else f"{path}, {name}"
+    return UsageError(what, where=where, next_step="The format is in replayer/LITMUS.md.")
 
 
 def _build(path: Path, record: Mapping[str, Any]) -> LitmusTest:
@@ -156,8 +175,6 @@ def _build(path: Path, record: Mapping[str, Any]) -> LitmusTest:
         raise ValueError(f"unknown key {sorted(unknown)}; known are {sorted(KEYS)}.")
     if record.get("needs", "tso") != "tso":
         raise ValueError(f"needs = '{record['needs']}' is unknown; only 'tso' is.")
-    if record["name"] != path.stem:
-        raise ValueError(f"name = '{record['name']}' differs from the file's name.")
     locations = {name: location_of(name, place) for name, place in record["locations"].items()}
     if record.get("schedules", "all") != "all":
         raise ValueError(f"schedules = '{record['schedules']}' is unknown; only 'all' is.")

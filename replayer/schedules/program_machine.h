@@ -1,5 +1,5 @@
 // Threads that are small programs: lists of steps over a pool of a few lines. `powercut-engine model` runs the litmus
-// tests with threads on it (replayer/litmus/README.md, "Threads"), search_test.cc holds the searches to it.
+// tests with threads on it (replayer/LITMUS.md, "Threads"), search_test.cc holds the searches to it.
 //
 // What a thread stores is seen by all at once, or it waits in a *store buffer* of the thread: x86-TSO (Sewell et al.,
 // CACM 2010) with flushes and `sfence` in the buffer (PTSOsyn of Khyzha and Lahav, POPL 2021, which has the outcomes of

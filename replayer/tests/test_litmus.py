@@ -13,6 +13,7 @@ from powercut.litmus.litmus import REFERENCE, ask, check, run, suite_dir
 from powercut.litmus.program import load, parse
 
 GOOD = """
+[[test]]
 name = "t"
 source = "Argument."
 model = "adr"
@@ -22,12 +23,13 @@ T0: clwb x
 T0: sfence
 '''
 allowed = ["x=1"]
-[locations]
+[test.locations]
 x = { line = 0 }
 """
 
 
 GOOD_THREADS = """
+[[test]]
 name = "t"
 source = "Argument."
 model = "eadr"
@@ -40,7 +42,7 @@ T1: wait x 1
 T1: copy y x
 '''
 allowed = ["x=0 y=0", "x=1 y=0", "x=1 y=1"]
-[locations]
+[test.locations]
 x = { line = 0 }
 y = { line = 1 }
 v = { line = 2, size = 4 }
@@ -100,20 +102,20 @@ def test_engine_passes(capsys: pytest.CaptureFixture[str]) -> None:
     [('["x=0", "x=1"]', "legal but missed: x=0x0"), ('["x=0"]', "reported but illegal: x=0x1")],
 )
 def test_a_wrong_set_fails_even_where_no_line_is_pending(tmp_path: Path, allowed: str, complaint: str) -> None:
-    test = parse(write(tmp_path, GOOD.replace('["x=1"]', allowed)))
+    (test,) = parse(write(tmp_path, GOOD.replace('["x=1"]', allowed)))
     (failure,) = check([test], "reference", REFERENCE)
     assert complaint in failure.message
 
 
 def test_a_wrong_number_of_states_fails(tmp_path: Path) -> None:
-    test = parse(write(tmp_path, GOOD.replace('["x=1"]', '["x=1"]\nstates = 2')))
+    (test,) = parse(write(tmp_path, GOOD.replace('["x=1"]', '["x=1"]\nstates = 2')))
     (failure,) = check([test], "reference", REFERENCE)
     assert failure.message == "1 states, expected 2"
 
 
 def test_a_wrong_floor_under_a_line_with_one_candidate_fails(tmp_path: Path) -> None:
     """An engine that claims one state but keeps the wrong bytes is caught by the probes."""
-    test = parse(write(tmp_path, GOOD))
+    (test,) = parse(write(tmp_path, GOOD))
     lies = [
         {"crash_points": [{"after": 3, "states": "1", "lines": {}}]},
         {"crash_points": [{"after": 4, "states": "2", "lines": {"0": ["00" * 64, "00" * 63 + "ff"]}}]},
@@ -126,7 +128,8 @@ def test_a_wrong_floor_under_a_line_with_one_candidate_fails(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        ('name = "t"', 'name = "u"', "differs from the file's name"),
+        ("[[test]]", "[[tests]]", "holds [[test]] tables and nothing else"),
+        ("[[test]]", 'model = "adr"\n[[test]]', "holds [[test]] tables and nothing else"),
         ('model = "adr"', 'modle = "adr"', "unknown key"),
         ('model = "adr"', "", "'model' is missing"),
         ("T0: clwb x", "T0: clwb w", "'w' is missing or not declared"),
@@ -150,6 +153,23 @@ def test_malformed_files_are_refused(tmp_path: Path, old: str, new: str, complai
     assert str(path) in caught.value.paragraph()
 
 
+def test_a_malformed_test_is_named_beside_its_file(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD + GOOD.replace('"t"', '"u"').replace("T0: clwb x", "T0: wbinvd"))
+    with pytest.raises(UsageError) as caught:
+        parse(path)
+    assert f"{path}, u" in caught.value.paragraph()
+
+
+def test_no_two_tests_have_one_name(tmp_path: Path) -> None:
+    for medium in ("memory", "block"):
+        folder = tmp_path / medium / "litmus"
+        folder.mkdir(parents=True)
+        write(folder, GOOD)
+    with pytest.raises(UsageError) as caught:
+        load(tmp_path)
+    assert "two tests have the name 't'" in caught.value.paragraph()
+
+
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
@@ -158,15 +178,15 @@ def test_malformed_files_are_refused(tmp_path: Path, old: str, new: str, complai
     ],
 )
 def test_a_wrong_set_of_a_test_with_threads_fails(tmp_path: Path, old: str, new: str, complaint: str) -> None:
-    test = parse(write(tmp_path, GOOD_THREADS))
+    (test,) = parse(write(tmp_path, GOOD_THREADS))
     assert check([test], "reference", REFERENCE) == []
-    wrong = parse(write(tmp_path, GOOD_THREADS.replace(old, new)))
+    (wrong,) = parse(write(tmp_path, GOOD_THREADS.replace(old, new)))
     (failure,) = check([wrong], "reference", REFERENCE)
     assert failure.message == complaint
 
 
 def test_an_answer_without_frontiers_fails(tmp_path: Path) -> None:
-    test = parse(write(tmp_path, GOOD_THREADS))
+    (test,) = parse(write(tmp_path, GOOD_THREADS))
     liar = [sys.executable, "-c", 'print(\'{"error": "unknown op"}\')']
     (failure,) = check([test], "liar", liar)
     assert "cannot read the answer (KeyError: 'frontiers')" in failure.message
