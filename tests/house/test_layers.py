@@ -33,6 +33,7 @@ NATIVE = (
     "tracer/record",
     "tracer/view",
     "replayer/models",
+    "replayer/media",
     "replayer/schedules",
     "replayer/executor",
     "replayer/strategies",

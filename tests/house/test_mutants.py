@@ -57,7 +57,7 @@ MUTANTS = (
     ),
     Mutant(
         name="no-crash-point-before-clflush",
-        file="replayer/models/adr.cc",
+        file="replayer/media/memory/adr.cc",
         old="if (!pending_.raised_by_clflush(event.addr)) return false;",
         new="return false;",
     ),

@@ -1,7 +1,7 @@
 """What a power cut may leave of a file on a block device, by brute force and in terms of files: the size that the file
 had, and of each atomic write unit any set of the writes to it that no sync has made durable.
 
-It knows nothing of traces, lines and words: `replayer/models/block.cc` and the converter are judged by it.
+It knows nothing of traces, lines and words: `replayer/media/block/block.cc` and the converter are judged by it.
 """
 
 from __future__ import annotations
