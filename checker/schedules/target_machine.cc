@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "replayer/executor/line_set.h"
+#include "replayer/undecided/line_set.h"
 #include "tracer/format/trace_names.h"
 #include "tracer/record/key_bytes.h"
 #include "tracer/record/target_library.h"

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "replayer/executor/line_set.h"
-#include "replayer/executor/line_table.h"
+#include "replayer/undecided/line_set.h"
+#include "replayer/undecided/line_table.h"
 #include "tracer/world/memory_range.h"
 
 namespace powercut {

@@ -15,8 +15,8 @@
 
 #include "absl/container/btree_map.h"
 #include "replayer/executor/loop_watch.h"
-#include "replayer/executor/nested_cuts.h"
-#include "replayer/executor/undecided_memory.h"
+#include "replayer/undecided/nested_cuts.h"
+#include "replayer/undecided/undecided_memory.h"
 #include "tracer/runtime/hooks.h"
 #include "tracer/world/code_place.h"
 

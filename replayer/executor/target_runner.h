@@ -15,9 +15,9 @@
 #include "absl/functional/function_ref.h"
 #include "replayer/executor/loop_watch.h"
 #include "replayer/executor/machine_state.h"
-#include "replayer/executor/other_memory.h"
 #include "replayer/executor/outcome.h"
-#include "replayer/executor/undecided_memory.h"
+#include "replayer/undecided/other_memory.h"
+#include "replayer/undecided/undecided_memory.h"
 #include "tracer/world/code_place.h"
 #include "tracer/world/memory_range.h"
 

@@ -8,7 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "replayer/executor/read_log.h"
-#include "replayer/executor/undecided_memory.h"
+#include "replayer/undecided/undecided_memory.h"
 
 namespace powercut {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "replayer/executor/novelty.h"
+#include "replayer/undecided/novelty.h"
 #include "tracer/world/arena.h"
 #include "tracer/world/virtual_world.h"
 #include "xxhash.h"

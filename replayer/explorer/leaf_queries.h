@@ -32,11 +32,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "replayer/executor/novelty.h"
 #include "replayer/explorer/explorer.h"
 #include "replayer/explorer/query_search.h"
 #include "replayer/explorer/read_index.h"
 #include "replayer/explorer/recovery_trie.h"
+#include "replayer/undecided/novelty.h"
 
 namespace powercut {
 

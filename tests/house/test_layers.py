@@ -35,6 +35,7 @@ NATIVE = (
     "replayer/models",
     "replayer/media",
     "replayer/schedules",
+    "replayer/undecided",
     "replayer/executor",
     "replayer/strategies",
     "replayer/crash_points",

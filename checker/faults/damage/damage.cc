@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "checker/faults/damage/device_cells.h"
-#include "replayer/executor/novelty.h"
+#include "replayer/undecided/novelty.h"
 
 namespace powercut {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "powercut/target.h"
-#include "replayer/executor/line_set.h"
+#include "replayer/undecided/line_set.h"
 
 namespace powercut {
 

@@ -1,4 +1,4 @@
-#include "replayer/executor/nested_cuts.h"
+#include "replayer/undecided/nested_cuts.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // What is kept of each line of the pool, in one piece: a query touches many lines, and each is a miss of the cache.
-#ifndef POWERCUT_REPLAYER_EXECUTOR_LINE_TABLE_H_
-#define POWERCUT_REPLAYER_EXECUTOR_LINE_TABLE_H_
+#ifndef POWERCUT_REPLAYER_UNDECIDED_LINE_TABLE_H_
+#define POWERCUT_REPLAYER_UNDECIDED_LINE_TABLE_H_
 
 #include <sys/mman.h>
 
@@ -42,4 +42,4 @@ struct LineInfo {
 using LineTable = LazyArray<LineInfo>;
 
 }  // namespace powercut
-#endif  // POWERCUT_REPLAYER_EXECUTOR_LINE_TABLE_H_
+#endif  // POWERCUT_REPLAYER_UNDECIDED_LINE_TABLE_H_

@@ -1,4 +1,4 @@
-#include "replayer/executor/novelty.h"
+#include "replayer/undecided/novelty.h"
 
 #include <emmintrin.h>
 

@@ -1,4 +1,4 @@
-#include "replayer/executor/undecided_memory.h"
+#include "replayer/undecided/undecided_memory.h"
 
 #include <sys/mman.h>
 
@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "absl/container/btree_map.h"
-#include "replayer/executor/novelty.h"
+#include "replayer/undecided/novelty.h"
 #include "tracer/world/quiet_heap.h"
 #include "xxhash.h"
 

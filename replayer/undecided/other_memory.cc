@@ -1,4 +1,4 @@
-#include "replayer/executor/other_memory.h"
+#include "replayer/undecided/other_memory.h"
 
 #include <algorithm>
 #include <cstring>

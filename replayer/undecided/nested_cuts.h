@@ -1,8 +1,8 @@
 // The rules of power cuts inside recovery: recovery's own stores as the model sees them, and the crash points between
 // them. Running a recovery and following one in the trie both ask here, so that the rules stand once
 // (replayer/EXPLORER.md).
-#ifndef POWERCUT_REPLAYER_EXECUTOR_NESTED_CUTS_H_
-#define POWERCUT_REPLAYER_EXECUTOR_NESTED_CUTS_H_
+#ifndef POWERCUT_REPLAYER_UNDECIDED_NESTED_CUTS_H_
+#define POWERCUT_REPLAYER_UNDECIDED_NESTED_CUTS_H_
 
 #include <cstdint>
 #include <optional>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "replayer/executor/line_set.h"
 #include "replayer/models/model.h"
+#include "replayer/undecided/line_set.h"
 
 namespace powercut {
 
@@ -64,4 +64,4 @@ class NestedCuts {
 };
 
 }  // namespace powercut
-#endif  // POWERCUT_REPLAYER_EXECUTOR_NESTED_CUTS_H_
+#endif  // POWERCUT_REPLAYER_UNDECIDED_NESTED_CUTS_H_

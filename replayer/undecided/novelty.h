@@ -2,8 +2,8 @@
 //
 // Code that reads the bytes `mask` of a line, and nothing else that changed, can answer something new only on a
 // content whose bytes under `mask` no earlier content showed.
-#ifndef POWERCUT_REPLAYER_EXECUTOR_NOVELTY_H_
-#define POWERCUT_REPLAYER_EXECUTOR_NOVELTY_H_
+#ifndef POWERCUT_REPLAYER_UNDECIDED_NOVELTY_H_
+#define POWERCUT_REPLAYER_UNDECIDED_NOVELTY_H_
 
 #include <span>
 #include <vector>
@@ -45,4 +45,4 @@ class Novelty {
 };
 
 }  // namespace powercut
-#endif  // POWERCUT_REPLAYER_EXECUTOR_NOVELTY_H_
+#endif  // POWERCUT_REPLAYER_UNDECIDED_NOVELTY_H_

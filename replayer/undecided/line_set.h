@@ -1,6 +1,6 @@
 // What the lines of a crash state may hold.
-#ifndef POWERCUT_REPLAYER_EXECUTOR_LINE_SET_H_
-#define POWERCUT_REPLAYER_EXECUTOR_LINE_SET_H_
+#ifndef POWERCUT_REPLAYER_UNDECIDED_LINE_SET_H_
+#define POWERCUT_REPLAYER_UNDECIDED_LINE_SET_H_
 
 #include <algorithm>
 #include <array>
@@ -68,4 +68,4 @@ inline constexpr std::array<uint64_t, 256> kSpread = [] {
 inline uint64_t spread(uint8_t bits) { return kSpread[bits]; }
 
 }  // namespace powercut
-#endif  // POWERCUT_REPLAYER_EXECUTOR_LINE_SET_H_
+#endif  // POWERCUT_REPLAYER_UNDECIDED_LINE_SET_H_

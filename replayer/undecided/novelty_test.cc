@@ -1,4 +1,4 @@
-#include "replayer/executor/novelty.h"
+#include "replayer/undecided/novelty.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,6 +1,6 @@
 // The choices of one execution, replayed and advanced depth-first.
-#ifndef POWERCUT_REPLAYER_EXECUTOR_DECISIONS_H_
-#define POWERCUT_REPLAYER_EXECUTOR_DECISIONS_H_
+#ifndef POWERCUT_REPLAYER_UNDECIDED_DECISIONS_H_
+#define POWERCUT_REPLAYER_UNDECIDED_DECISIONS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -48,4 +48,4 @@ class Decisions {
 };
 
 }  // namespace powercut
-#endif  // POWERCUT_REPLAYER_EXECUTOR_DECISIONS_H_
+#endif  // POWERCUT_REPLAYER_UNDECIDED_DECISIONS_H_

@@ -4,8 +4,8 @@
 // differ, and which nothing has overwritten, is undecided: who reads it decides it first, and that keeps the candidates
 // that agree. Whatever changes goes to a journal, old words and old sets of alive candidates, from which undo()
 // restores a mark: a reset costs what was written.
-#ifndef POWERCUT_REPLAYER_EXECUTOR_UNDECIDED_MEMORY_H_
-#define POWERCUT_REPLAYER_EXECUTOR_UNDECIDED_MEMORY_H_
+#ifndef POWERCUT_REPLAYER_UNDECIDED_UNDECIDED_MEMORY_H_
+#define POWERCUT_REPLAYER_UNDECIDED_UNDECIDED_MEMORY_H_
 
 #include <cstdint>
 #include <optional>
@@ -16,10 +16,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
-#include "replayer/executor/decisions.h"
-#include "replayer/executor/line_set.h"
-#include "replayer/executor/line_table.h"
-#include "replayer/executor/nested_cuts.h"
+#include "replayer/undecided/decisions.h"
+#include "replayer/undecided/line_set.h"
+#include "replayer/undecided/line_table.h"
+#include "replayer/undecided/nested_cuts.h"
 #include "tracer/world/arena.h"
 #include "tracer/world/memory_range.h"
 #include "tracer/world/pool_memory.h"
@@ -248,4 +248,4 @@ class UndecidedMemory {
 };
 
 }  // namespace powercut
-#endif  // POWERCUT_REPLAYER_EXECUTOR_UNDECIDED_MEMORY_H_
+#endif  // POWERCUT_REPLAYER_UNDECIDED_UNDECIDED_MEMORY_H_

@@ -1,13 +1,13 @@
 // Memory of the target besides the pool, as it was before an execution. Uninstrumented code stores to it unseen; what
 // it changed is found by comparison, and joins the journal. Kept once such code was met, since it costs a copy each
 // time.
-#ifndef POWERCUT_REPLAYER_EXECUTOR_OTHER_MEMORY_H_
-#define POWERCUT_REPLAYER_EXECUTOR_OTHER_MEMORY_H_
+#ifndef POWERCUT_REPLAYER_UNDECIDED_OTHER_MEMORY_H_
+#define POWERCUT_REPLAYER_UNDECIDED_OTHER_MEMORY_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "replayer/executor/undecided_memory.h"
+#include "replayer/undecided/undecided_memory.h"
 
 namespace powercut {
 
@@ -26,4 +26,4 @@ class OtherMemory {
 };
 
 }  // namespace powercut
-#endif  // POWERCUT_REPLAYER_EXECUTOR_OTHER_MEMORY_H_
+#endif  // POWERCUT_REPLAYER_UNDECIDED_OTHER_MEMORY_H_

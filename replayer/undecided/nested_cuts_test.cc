@@ -1,5 +1,5 @@
 // Where the power may fail inside recovery.
-#include "replayer/executor/nested_cuts.h"
+#include "replayer/undecided/nested_cuts.h"
 
 #include <gtest/gtest.h>
 
