@@ -21,8 +21,8 @@ from powercut.findings.finding_records import make_record, performance_bug
 from powercut.scenarios import catalog, plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.symbols.symbolize import Symbolizer
-from powercut_reports.records.finding import FindingRecord
-from powercut_reports.records.run import PerformanceBug, RunRecord
+from powercut_records.finding import FindingRecord
+from powercut_records.run import PerformanceBug, RunRecord
 
 Json = dict[str, Any]
 #: Fields of events that say how long something took, or how much of it there was to do at some moment.

@@ -29,8 +29,8 @@ from typing import Literal
 
 from powercut.cause.images import FLOOR, VISIBLE, Answer, Image, Judge, Level, Nested, Symptom, of_finding
 from powercut.cause.trace_view import LINE, TraceEvent, TraceView
-from powercut_reports.records import finding
-from powercut_reports.records.finding import FindingRecord
+from powercut_records import finding
+from powercut_records.finding import FindingRecord
 
 #: Most lines of a set, and most images of one question.
 LARGEST_SET = 3

@@ -34,9 +34,9 @@ from powercut.findings import run_records, steps
 from powercut.findings.bugs import bug_keys
 from powercut.runs.reproduce import load, trace_of_program
 from powercut.runs.run_request import Context
-from powercut_reports.records.base import changed
-from powercut_reports.records.finding import Cause, FindingRecord, Minimal
-from powercut_reports.records.run import RunRecord
+from powercut_records.base import changed
+from powercut_records.finding import Cause, FindingRecord, Minimal
+from powercut_records.run import RunRecord
 
 #: Findings that are explained unless --explain says otherwise: of each run, and of one variant of a target.
 DEFAULT_MOST = 3

@@ -24,7 +24,7 @@ from powercut.cause.trace_view import RawStack, TraceEvent, TraceView
 from powercut.engine import engine
 from powercut.engine.events import Module
 from powercut.symbols.symbolize import of_record
-from powercut_reports.records import places
+from powercut_records import places
 
 FixKind = Literal["fence", "flush-and-fence", "reorder"]
 

@@ -12,7 +12,7 @@ from powercut.engine import engine
 from powercut.program import record as program_record
 from powercut.program import run as program_run
 from powercut.program.program import Recovery
-from powercut_reports.records.finding import FindingRecord
+from powercut_records.finding import FindingRecord
 
 #: A line as the program last wrote it, or with no more than what is certainly durable.
 VISIBLE: Literal["visible"] = "visible"

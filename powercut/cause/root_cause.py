@@ -26,12 +26,12 @@ from powercut.runs.run_request import Context, Request, Silent
 from powercut.symbols import source
 from powercut.symbols.function_names import function_name
 from powercut.symbols.symbolize import Frame, of_record
-from powercut_reports.records import finding as records
-from powercut_reports.records import places
-from powercut_reports.records.base import changed
-from powercut_reports.records.finding import Cause, FindingRecord, Place, Recheck
-from powercut_reports.records.places import SourceLine
-from powercut_reports.records.run import RunRecord
+from powercut_records import finding as records
+from powercut_records import places
+from powercut_records.base import changed
+from powercut_records.finding import Cause, FindingRecord, Place, Recheck
+from powercut_records.places import SourceLine
+from powercut_records.run import RunRecord
 
 #: Fixes that are put on top of each other before the search gives up.
 ROUNDS = 8

@@ -17,8 +17,8 @@ from powercut.minimise.same_bug import same_bug
 from powercut.program import run as program_run
 from powercut.runs import runner
 from powercut.runs.run_request import Context, Request, Silent
-from powercut_reports.records.base import changed
-from powercut_reports.records.finding import FindingRecord
+from powercut_records.base import changed
+from powercut_records.finding import FindingRecord
 
 
 def has_threads(record: FindingRecord) -> bool:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from powercut.cause.images import VISIBLE, Image, Judge, ending_of, of_finding
 from powercut.symbols.place_identity import told
-from powercut_reports.records.base import changed
-from powercut_reports.records.finding import Cause, FindingRecord
+from powercut_records.base import changed
+from powercut_records.finding import Cause, FindingRecord
 
 _LINE = 64
 

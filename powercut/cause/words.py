@@ -7,8 +7,8 @@ durable when they return. Neither has fences or cache lines.
 from functools import partial
 from typing import Literal
 
-from powercut_reports.records import places
-from powercut_reports.records.finding import Place, Recheck
+from powercut_records import places
+from powercut_records.finding import Place, Recheck
 
 Device = Literal["", "block", "flash"]
 _STORES: dict[Device, str] = {"": "store", "block": "write", "flash": "operation"}

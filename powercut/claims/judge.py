@@ -22,9 +22,9 @@ from powercut.engine import engine, events
 from powercut.engine.events import Module
 from powercut.scenarios.tables import Definition
 from powercut.symbols.symbolize import Symbolizer, site_frame
-from powercut_reports.records import run as records
-from powercut_reports.records.base import changed
-from powercut_reports.records.run import RunRecord
+from powercut_records import run as records
+from powercut_records.base import changed
+from powercut_records.run import RunRecord
 
 _NOT_DONE = {
     "lines_read": "the lines that operations read were not counted: only the compiler pass records them",

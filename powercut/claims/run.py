@@ -8,8 +8,8 @@ from powercut.claims.sheet import Claim, Sheet, applicable, needs_lines_read, of
 from powercut.engine import engine
 from powercut.scenarios.scenario import Scenario
 from powercut.symbols.symbolize import Symbolizer
-from powercut_reports.records import run as records
-from powercut_reports.records.run import RunRecord
+from powercut_records import run as records
+from powercut_records.run import RunRecord
 
 
 def loads_file(trace: Path) -> Path:

@@ -8,9 +8,9 @@ from typing import Any
 from powercut import __version__
 from powercut.base import paths, revisions
 from powercut.engine.options import ExploreOptions
+from powercut_records.run import RunRecord
 from powercut_reports import closing
 from powercut_reports import format as fmt
-from powercut_reports.records.run import RunRecord
 from powercut_reports.tables import of_research, of_runs
 from powercut_reports.tables.appendix import Part
 

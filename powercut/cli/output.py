@@ -20,10 +20,10 @@ from powercut.cli.companions import load
 from powercut.gate import canary
 from powercut.gate.gate import Gate
 from powercut.runs import replays, run_cache
+from powercut_records.run import RunRecord
 from powercut_reports import closing, html, json_report, text
 from powercut_reports.gate_formats import FILES, RENDERERS
 from powercut_reports.medium import with_program
-from powercut_reports.records.run import RunRecord
 
 FORMATS = ("text", "html", "pages", "json", *paper.FORMATS, *RENDERERS)
 JSON_REPORT = "report.json"

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from powercut.base.output_files import write_text
+from powercut_records.run import RunRecord
 from powercut_reports import research
 from powercut_reports.html import Companions
-from powercut_reports.records.run import RunRecord
 from powercut_reports.tables import as_csv, as_latex, of_research, of_runs
 from powercut_reports.tables.table import Table
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from powercut.base import revisions
-from powercut_reports.records.run import RunRecord
+from powercut_records.run import RunRecord
 
 _SITES = frozenset({"site", "store_site", "lost_site", "place"})
 

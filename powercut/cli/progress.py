@@ -18,9 +18,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from powercut.engine import events
 from powercut.runs.run_request import Listener
+from powercut_records.finding import FindingRecord
+from powercut_records.run import RunRecord
 from powercut_reports import closing
-from powercut_reports.records.finding import FindingRecord
-from powercut_reports.records.run import RunRecord
 
 #: Seconds between two lines without a terminal.
 EVERY = 10.0

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from powercut_reports.records.run import RunRecord
+from powercut_records.run import RunRecord
 
 TITLES = ("where the time went", "seconds", "share")
 

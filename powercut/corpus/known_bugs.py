@@ -23,10 +23,10 @@ from powercut.scenarios import catalog, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import KnownBug
 from powercut.symbols import source
-from powercut_reports.records.base import changed
-from powercut_reports.records.finding import Cause, FindingRecord, Place
-from powercut_reports.records.places import Frame, Placed
-from powercut_reports.records.run import PerformanceBug, RunRecord
+from powercut_records.base import changed
+from powercut_records.finding import Cause, FindingRecord, Place
+from powercut_records.places import Frame, Placed
+from powercut_records.run import PerformanceBug, RunRecord
 
 Role = Literal["bug", "twin", "good"]
 

@@ -24,7 +24,7 @@ from powercut.engine.options import ExploreOptions
 from powercut.minimise import Limits, minimise
 from powercut.minimise.order import FEW
 from powercut.runs import runner
-from powercut_reports.records.finding import FindingRecord
+from powercut_records.finding import FindingRecord
 
 _PAGE = "MINIMAL.md"
 _ROW = re.compile(

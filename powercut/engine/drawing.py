@@ -15,8 +15,8 @@ from typing import Any
 
 from powercut.base.errors import PowercutError
 from powercut.engine import engine, events
-from powercut_reports.records.drawing import Drawing
-from powercut_reports.records.finding import FindingRecord
+from powercut_records.drawing import Drawing
+from powercut_records.finding import FindingRecord
 
 #: Findings of a run that are drawn; the page of one further down has its stores and bytes only.
 MOST = 20

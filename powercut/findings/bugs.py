@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from powercut.symbols.place_identity import told
-from powercut_reports.records.finding import BugKeys, FindingRecord, Place, Store
+from powercut_records.finding import BugKeys, FindingRecord, Place, Store
 
 _DIGITS = 12
 _CLASSES = {

@@ -12,10 +12,10 @@ from powercut.findings.store import FindingStore
 from powercut.symbols.flush_helpers import FlushOnly, flush_only
 from powercut.symbols.store_functions import of_event
 from powercut.symbols.symbolize import Symbolizer
-from powercut_reports.records.base import changed, without
-from powercut_reports.records.finding import Coverage, FindingRecord
-from powercut_reports.records.program import Program
-from powercut_reports.records.run import NotChecked, PerformanceBug, RunError, RunRecord, StoreFunction
+from powercut_records.base import changed, without
+from powercut_records.finding import Coverage, FindingRecord
+from powercut_records.program import Program
+from powercut_records.run import NotChecked, PerformanceBug, RunError, RunRecord, StoreFunction
 
 RUN_VERSION = 2
 INTERRUPTED = "interrupted"

@@ -26,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from powercut.base.output_files import replace_text
 from powercut.base.user_files import json_of
 from powercut.findings.fingerprint import store_sites
-from powercut_reports.records.finding import FindingRecord, ImageLine
+from powercut_records.finding import FindingRecord, ImageLine
 
 FAILURES_VERSION = 1
 FOLDER = "failures"

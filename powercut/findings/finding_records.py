@@ -10,8 +10,8 @@ from powercut.findings.fingerprint import fingerprint
 from powercut.symbols import flush_helpers, source
 from powercut.symbols.place_identity import identity_of
 from powercut.symbols.symbolize import Frame, Symbolizer, site_frame
-from powercut_reports.records.finding import FindingRecord
-from powercut_reports.records.run import PerformanceBug, RunRecord
+from powercut_records.finding import FindingRecord
+from powercut_records.run import PerformanceBug, RunRecord
 
 FINDING_VERSION = 1
 

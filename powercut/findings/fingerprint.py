@@ -17,7 +17,7 @@ from typing import Any
 
 from powercut.symbols.function_names import function_name
 from powercut.symbols.place_identity import told
-from powercut_reports.records.finding import Fault, FindingRecord, Store
+from powercut_records.finding import Fault, FindingRecord, Store
 
 DIGITS = 12
 #: Raised when the same finding gets another name than before: baselines and suppressions name findings by it.

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from powercut.base.errors import HarnessError, PowercutError, UsageError
 from powercut.base.user_files import read_json
 from powercut.findings.collector import RUN_VERSION, blank_run
-from powercut_reports.records.base import first_error
-from powercut_reports.records.finding import FindingRecord
-from powercut_reports.records.run import RunError, RunRecord
+from powercut_records.base import first_error
+from powercut_records.finding import FindingRecord
+from powercut_records.run import RunError, RunRecord
 
 _AGAIN = "Delete the file, or run the scenario again."
 #: What the exit code depends on; other fields may be absent.

@@ -6,7 +6,7 @@ from typing import Any
 from powercut.engine.events import Module
 from powercut.symbols import source
 from powercut.symbols.symbolize import Symbolizer, site_frame
-from powercut_reports.records.steps import RecoverySteps
+from powercut_records.steps import RecoverySteps
 
 
 def placed(raw: Mapping[str, Any], modules: Sequence[Module], symbolizer: Symbolizer) -> RecoverySteps:

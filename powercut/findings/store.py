@@ -8,8 +8,8 @@ import threading
 from pathlib import Path
 
 from powercut.base.output_files import write_json
-from powercut_reports.records.base import changed
-from powercut_reports.records.finding import FindingRecord
+from powercut_records.base import changed
+from powercut_records.finding import FindingRecord
 
 
 class FindingStore:

@@ -40,9 +40,9 @@ from powercut.findings.fingerprint import Name, store_sites
 from powercut.gate import renames
 from powercut.runs.runner import is_complete
 from powercut.symbols.place_identity import CODE, LINE, SOURCE
-from powercut_reports.records.finding import Fault, FindingRecord
-from powercut_reports.records.places import Placed
-from powercut_reports.records.run import RunRecord
+from powercut_records.finding import Fault, FindingRecord
+from powercut_records.places import Placed
+from powercut_records.run import RunRecord
 
 BASELINE_VERSION = 2
 _WITH_LINES = 1

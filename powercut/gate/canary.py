@@ -31,10 +31,10 @@ from powercut.program.program import Program
 from powercut.runs import requests, runner
 from powercut.runs.run_request import Request
 from powercut.scenarios import scenario, targets
+from powercut_records import run as records
+from powercut_records.run import RunRecord
 from powercut_reports import ci, text
 from powercut_reports.gate_formats import RENDERERS
-from powercut_reports.records import run as records
-from powercut_reports.records.run import RunRecord
 
 _SCENARIOS = Path(__file__).parent / "canary_scenarios"
 PROGRAM = "powercut-canary"

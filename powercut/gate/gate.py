@@ -17,7 +17,7 @@ from powercut.gate.baseline import KNOWN, NEW, Baseline
 from powercut.gate.baseline import load as load_baseline
 from powercut.gate.suppressions import DEFAULT_FILE, Suppressions
 from powercut.gate.suppressions import load as load_suppressions
-from powercut_reports.records.run import RunRecord
+from powercut_records.run import RunRecord
 
 
 @dataclass(frozen=True, kw_only=True)

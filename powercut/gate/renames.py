@@ -26,7 +26,7 @@ from powercut.findings.fingerprint import Name, fingerprint, name_of
 from powercut.symbols import source
 from powercut.symbols.functions import Function, functions, last_name
 from powercut.symbols.place_identity import SOURCE
-from powercut_reports.records.finding import FindingRecord
+from powercut_records.finding import FindingRecord
 
 #: More renames than a finding has places are no rename.
 _MOST_PLACES = 5

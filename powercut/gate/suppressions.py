@@ -24,8 +24,8 @@ from powercut.base.toml_lines import locate, mistake, tables
 from powercut.base.user_files import read_text
 from powercut.findings.fingerprint import DIGITS
 from powercut.gate import renames
-from powercut_reports.records.finding import FindingRecord, Suppression
-from powercut_reports.records.run import RunRecord
+from powercut_records.finding import FindingRecord, Suppression
+from powercut_records.run import RunRecord
 
 DEFAULT_FILE = Path("powercut-suppressions.toml")
 _FORMAT = "checker/RUN.md shows the format."

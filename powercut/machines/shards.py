@@ -33,7 +33,7 @@ from powercut.runs import runner
 from powercut.runs.machines import Exploring
 from powercut.runs.run_request import Context, Request
 from powercut.runs.stopping import stoppable
-from powercut_reports.records.base import first_error
+from powercut_records.base import first_error
 
 MANIFEST = "shard.json"
 _AGAIN = "Run this shard again, or leave the folder out."

@@ -8,7 +8,7 @@ the fingerprint where nothing else does: the same input gives the same answer.
 from collections.abc import Iterable
 
 from powercut.minimise.same_bug import same_bug
-from powercut_reports.records.finding import FindingRecord
+from powercut_records.finding import FindingRecord
 
 Chosen = tuple[int, int, int, int, str, str]
 

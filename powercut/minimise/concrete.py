@@ -18,7 +18,7 @@ from powercut.engine import engine
 from powercut.engine.engine import Interrupt
 from powercut.minimise.case import Case, Key, Operation, Phase
 from powercut.scenarios.clients import may_meet_present
-from powercut_reports.records.finding import Begun
+from powercut_records.finding import Begun
 
 _MASK = (1 << 64) - 1
 _FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB

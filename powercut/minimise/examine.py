@@ -24,8 +24,8 @@ from powercut.minimise.same_bug import same_bug
 from powercut.runs.run_request import Context
 from powercut.scenarios.plan import BUG_OPTION
 from powercut.symbols.symbolize import Symbolizer
-from powercut_reports.records.finding import FindingRecord
-from powercut_reports.records.run import RunRecord
+from powercut_records.finding import FindingRecord
+from powercut_records.run import RunRecord
 
 #: Seconds after which an operation of a candidate counts as hanging.
 _OPERATION_SECONDS = 10

@@ -25,9 +25,9 @@ from powercut.minimise.same_bug import same_bug
 from powercut.program import run as program_run
 from powercut.program.program import Program, Recording
 from powercut.runs.run_request import Context
-from powercut_reports.records import finding as records
-from powercut_reports.records.base import changed, without
-from powercut_reports.records.finding import FindingRecord
+from powercut_records import finding as records
+from powercut_records.base import changed, without
+from powercut_records.finding import FindingRecord
 
 Lines = tuple[bytes, ...]
 

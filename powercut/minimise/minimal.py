@@ -6,9 +6,9 @@ from typing import Any
 
 from powercut.minimise.case import Case
 from powercut.minimise.choose import lost
-from powercut_reports.records import finding as records
-from powercut_reports.records.base import without
-from powercut_reports.records.finding import FindingRecord
+from powercut_records import finding as records
+from powercut_records.base import without
+from powercut_records.finding import FindingRecord
 
 #: Not repeated in the finding of a minimal case.
 _LEFT_OUT = ("plan", "minimal", "cause")

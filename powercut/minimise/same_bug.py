@@ -21,7 +21,7 @@ missing ones say, since more of them are pending by accident; so these may diffe
 """
 
 from powercut.symbols.function_names import function_name
-from powercut_reports.records.finding import FindingRecord
+from powercut_records.finding import FindingRecord
 
 _MISSING = frozenset({"lost", "torn"})
 _KEPT = frozenset({"persisted"})

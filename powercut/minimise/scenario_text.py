@@ -12,7 +12,7 @@ from powercut.minimise.case import Case, Operation, Phase, repeatable
 from powercut.minimise.order import is_number
 from powercut.scenarios.plan import BUG_OPTION
 from powercut.scenarios.schema import CHOICE_SINCE, COUNTERS_SINCE, THREADS_SINCE
-from powercut_reports.records.finding import FindingRecord
+from powercut_records.finding import FindingRecord
 
 _NAME = re.compile(r"^name = .*$", re.MULTILINE)
 _COMMAND = re.compile(r"^(# Shows it again: powercut run \S+ --scenario )\S+", re.MULTILINE)

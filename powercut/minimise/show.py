@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from powercut.minimise.ledger import Limits
 from powercut.minimise.ledger import Progress as Count
-from powercut_reports.records.finding import LINE, Minimal
+from powercut_records.finding import LINE, Minimal
 
 
 def summary(minimal: Minimal, fingerprint: str) -> str:

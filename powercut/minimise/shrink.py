@@ -29,8 +29,8 @@ from powercut.minimise.search import Search
 from powercut.runs.run_request import Context
 from powercut.scenarios import targets
 from powercut.scenarios.plan import BUG_OPTION, option_values
-from powercut_reports.records.base import changed
-from powercut_reports.records.finding import FindingRecord
+from powercut_records.base import changed
+from powercut_records.finding import FindingRecord
 
 #: The last exploration may take this much longer than that of a candidate: it is not left at the first finding.
 _LAST = 10

@@ -14,7 +14,7 @@ from powercut.necessity.effects import unchanged
 from powercut.necessity.sites import Occurrences, Prefix, Site
 from powercut.necessity.unedited_run import Explored, UneditedRun, explore
 from powercut.runs.run_request import Context
-from powercut_reports.records.finding import FindingRecord
+from powercut_records.finding import FindingRecord
 
 _NOWHERE = Occurrences()
 

@@ -11,7 +11,7 @@ from powercut.necessity.sites import Site
 from powercut.necessity.unedited_run import UneditedRun
 from powercut.necessity.verdict import RESULTS, Shown, Verdict
 from powercut.runs.runner import slug
-from powercut_reports.records.base import changed
+from powercut_records.base import changed
 
 NECESSITY_VERSION = 2
 FOLDER = "necessity"

@@ -13,8 +13,8 @@ from powercut.necessity.effects import idle_events
 from powercut.necessity.sites import Finder, Occurrences, Site, in_trace
 from powercut.runs.run_request import Context, Request
 from powercut.runs.runner import is_complete, record
-from powercut_reports.records.finding import Coverage, FindingRecord
-from powercut_reports.records.run import RunRecord
+from powercut_records.finding import Coverage, FindingRecord
+from powercut_records.run import RunRecord
 
 #: The engine's own limit of one crash point.
 _WATCHDOG_SECONDS = 120.0

@@ -24,7 +24,7 @@ from powercut.program import ops_file, valgrind
 from powercut.program import record as program_record
 from powercut.program.program import Device, Program, Recording, Recovery
 from powercut.symbols import store_functions
-from powercut_reports.records.finding import FindingRecord
+from powercut_records.finding import FindingRecord
 
 #: Of a budget of time, what exploring may take once something was found: the rest is for its cause.
 FOUND_SHARE = 0.75

@@ -18,7 +18,7 @@ from powercut.runs.outcome import Outcome, unstarted
 from powercut.runs.run_request import Context, Request
 from powercut.runs.runner import run_one
 from powercut.runs.stopping import stoppable
-from powercut_reports.records.run import RunRecord
+from powercut_records.run import RunRecord
 
 
 def run_all(

@@ -19,7 +19,7 @@ from powercut.findings.finding_records import symbolised
 from powercut.runs import runner
 from powercut.runs.applicability import WithoutRuns, unjudged
 from powercut.runs.run_request import Context, Request, Silent
-from powercut_reports.records.run import RunRecord
+from powercut_records.run import RunRecord
 
 FAULTS_VERSION = 1
 #: The kinds of faults, and what each does.

@@ -7,7 +7,7 @@ from powercut.findings.collector import INTERRUPTED, blank_run
 from powercut.runs.applicability import WithoutRuns
 from powercut.runs.run_request import Request
 from powercut.runs.runner import exit_code
-from powercut_reports.records.run import RunRecord
+from powercut_records.run import RunRecord
 
 
 @dataclass(kw_only=True)

@@ -24,8 +24,8 @@ from powercut.findings.failures import Failure, Failures, entry
 from powercut.findings.finding_records import make_record
 from powercut.findings.run_records import contradict
 from powercut.runs.run_request import Context, Request
-from powercut_reports.records.finding import FindingRecord
-from powercut_reports.records.run import Replayed, RunRecord
+from powercut_records.finding import FindingRecord
+from powercut_records.run import Replayed, RunRecord
 
 STILL_THERE = "still there"
 GONE = "gone"

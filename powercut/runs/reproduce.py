@@ -20,8 +20,8 @@ from powercut.findings.finding_records import FINDING_VERSION
 from powercut.program import run as program_run
 from powercut.runs.run_request import Context
 from powercut.runs.runner import record
-from powercut_reports.records.base import first_error
-from powercut_reports.records.finding import FindingRecord
+from powercut_records.base import first_error
+from powercut_records.finding import FindingRecord
 
 #: What a finding record must have to be replayed.
 _NEEDED = ("fingerprint", "invariant", "target", "scenario", "crash_point", "image", "stores")

@@ -26,8 +26,8 @@ from powercut.runs.outcome import Outcome, unstarted
 from powercut.runs.run_request import Context, Request
 from powercut.runs.stopping import stoppable
 from powercut.runs.time_shares import TimeShares
-from powercut_reports.records.finding import FindingRecord
-from powercut_reports.records.run import RunRecord, Smoke
+from powercut_records.finding import FindingRecord
+from powercut_records.run import RunRecord, Smoke
 
 SMOKE = "prefix"
 #: Shorter parts are not worth the start of an engine, in seconds.

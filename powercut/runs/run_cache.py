@@ -35,9 +35,9 @@ from powercut.findings.collector import RUN_VERSION, blank_run
 from powercut.runs.run_keys import Key, key_of
 from powercut.runs.run_request import Request
 from powercut.runs.runner import is_complete
-from powercut_reports.records import run as records
-from powercut_reports.records.base import changed, without
-from powercut_reports.records.run import RunRecord
+from powercut_records import run as records
+from powercut_records.base import changed, without
+from powercut_records.run import RunRecord
 
 CACHE_VERSION = 1
 LIMIT_BYTES = 256 << 20

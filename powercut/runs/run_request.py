@@ -13,8 +13,8 @@ from powercut.program.program import Program
 from powercut.runs.machines import Here, Machines
 from powercut.scenarios.scenario import Scenario
 from powercut.symbols.symbolize import Symbolizer
-from powercut_reports.records.finding import FindingRecord
-from powercut_reports.records.run import RunRecord, Since
+from powercut_records.finding import FindingRecord
+from powercut_records.run import RunRecord, Since
 
 DEFAULT_TRACER = "llvm"
 

@@ -28,8 +28,8 @@ from powercut.runs.machines import Exploring, Here, Machines
 from powercut.runs.run_request import DEFAULT_TRACER, Cache, Context, Listener, Request, Silent
 from powercut.scenarios import targets
 from powercut.symbols.symbolize import Symbolizer
-from powercut_reports.records.base import changed
-from powercut_reports.records.run import RunRecord, Since
+from powercut_records.base import changed
+from powercut_records.run import RunRecord, Since
 
 #: The engine's own limit of an operation that is recorded, and how much longer than a budget one may take, in seconds.
 _OPERATION_SECONDS, _PATIENCE = 60.0, 1.0

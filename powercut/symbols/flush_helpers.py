@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from powercut.engine.events import Module
 from powercut.symbols.symbolize import Frame, Symbolizer
-from powercut_reports.records import places
+from powercut_records import places
 
 #: Globs of names of functions that flush or fence, and do nothing else.
 USUAL = (

@@ -24,7 +24,7 @@ from powercut.base import paths
 from powercut.engine.events import LOG_MODULE, Module
 from powercut.symbols import source
 from powercut.symbols.statements import length_of_function
-from powercut_reports.records import places
+from powercut_records import places
 
 _PROGRAMS = ("llvm-symbolizer-19", "llvm-symbolizer")
 #: Code that stores on behalf of its caller: never the site that a person should look at.

@@ -23,9 +23,9 @@ from powercut.runs.run_request import Request
 from powercut.scenarios import targets
 from powercut.scenarios.config import Config
 from powercut.testing import drafts, inline, session
+from powercut_records.finding import FindingRecord
+from powercut_records.run import RunRecord
 from powercut_reports import text
-from powercut_reports.records.finding import FindingRecord
-from powercut_reports.records.run import RunRecord
 
 
 class InconsistentError(AssertionError):

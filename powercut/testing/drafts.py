@@ -24,9 +24,9 @@ from powercut.findings.store import FindingStore
 from powercut.runs import runner
 from powercut.runs.run_request import Context, Request
 from powercut.symbols.symbolize import Symbolizer
-from powercut_reports.records.base import changed
-from powercut_reports.records.finding import Coverage, FindingRecord
-from powercut_reports.records.run import RunError, RunRecord
+from powercut_records.base import changed
+from powercut_records.finding import Coverage, FindingRecord
+from powercut_records.run import RunError, RunRecord
 
 #: What the engine says of a workload or a configuration that the target cannot take.
 _REFUSALS = (

@@ -16,9 +16,9 @@ from powercut.base.output_files import write_json
 from powercut.base.user_files import json_of, parse_json, text_of
 from powercut.findings.finding_records import canonical_order
 from powercut.testing.api import Result
+from powercut_records.finding import VERDICTS, FindingRecord
+from powercut_records.run import RunRecord
 from powercut_reports import html, story
-from powercut_reports.records.finding import VERDICTS, FindingRecord
-from powercut_reports.records.run import RunRecord
 
 WORKERS = "workers"
 RUN_PROPERTY = "powercut.run"

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from powercut_records.run import RunRecord
 from powercut_reports import format as fmt
-from powercut_reports.records.run import RunRecord
 
 NONE = "No audit was run: nothing compared the engine's predictions with plain runs. 'powercut audit' does."
 

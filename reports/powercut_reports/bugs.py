@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
+from powercut_records.finding import FindingRecord
 from powercut_reports import format as fmt
-from powercut_reports.records.finding import FindingRecord
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from powercut_records.base import changed
+from powercut_records.finding import FindingRecord
+from powercut_records.run import PerformanceBug, RunRecord
 from powercut_reports import story
 from powercut_reports.format import printable
-from powercut_reports.records.base import changed
-from powercut_reports.records.finding import FindingRecord
-from powercut_reports.records.run import PerformanceBug, RunRecord
 from powercut_reports.remedy import cause_sentences, recheck_words
 
 #: Claims that fail are told like performance bugs, of this kind: they fail a gate only where --fail-on names it.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from powercut_reports.records.run import Claim, RunRecord
+from powercut_records.run import Claim, RunRecord
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from powercut_records.finding import FindingRecord
+from powercut_records.run import RunRecord
 from powercut_reports import format as fmt
 from powercut_reports import story
 from powercut_reports.bugs import bugs
 from powercut_reports.format import printable
-from powercut_reports.records.finding import FindingRecord
-from powercut_reports.records.run import RunRecord
 from powercut_reports.text import VERDICT_STYLE, Painter
 
 _TITLES = ("scenario", "verdict", "bugs", "findings", "crash states", "time")

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from powercut_records.drawing import Bucket, Cell, CellState, Drawing, Group
 from powercut_reports import format as fmt
 from powercut_reports.medium import MEMORY, Medium
-from powercut_reports.records.drawing import Bucket, Cell, CellState, Drawing, Group
 
 _SAID = 8  # differences in words
 _WIDE = 8  # slots of a bucket that are always drawn

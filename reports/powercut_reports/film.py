@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from powercut_records.finding import FindingRecord, TimelineEvent
+from powercut_records.places import SourceLine, own_frame
 from powercut_reports import format as fmt
 from powercut_reports import story, timeline
 from powercut_reports.medium import Medium, medium_of
-from powercut_reports.records.finding import FindingRecord, TimelineEvent
-from powercut_reports.records.places import SourceLine, own_frame
 
 _AROUND = 3  # lines of source before and after a step's
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from powercut_records.finding import FindingRecord, NestedImage
 from powercut_reports import drawing, film, image, remedy, steps_view, story
 from powercut_reports.medium import Medium, medium_of
-from powercut_reports.records.finding import FindingRecord, NestedImage
 from powercut_reports.story import Involved
 
 

@@ -28,6 +28,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from powercut_records.finding import VERDICTS
+from powercut_records.places import own_frame
+from powercut_records.run import RunRecord
 from powercut_reports import format as fmt
 from powercut_reports import glossary, json_report, overview, page_parts, research, story
 from powercut_reports.audit import Audits, parse_audits
@@ -36,9 +39,6 @@ from powercut_reports.finding_view import finding_view
 from powercut_reports.medium import medium_of, with_program
 from powercut_reports.overview import RunView
 from powercut_reports.pack import deflated, pack
-from powercut_reports.records.finding import VERDICTS
-from powercut_reports.records.places import own_frame
-from powercut_reports.records.run import RunRecord
 from powercut_reports.research import Section
 
 REPORT_NAME = "report.html"

@@ -12,9 +12,9 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
 
+from powercut_records.finding import ImageLine
 from powercut_reports import format as fmt
 from powercut_reports.medium import LINE, MEMORY, WORD, Medium
-from powercut_reports.records.finding import ImageLine
 
 _ROW = 16  # bytes
 _MISSING = "··"

@@ -30,10 +30,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from powercut_records.finding import Cause, FindingRecord
+from powercut_records.run import PerformanceBug, RunRecord
 from powercut_reports import story
 from powercut_reports.bugs import Bug, bugs
-from powercut_reports.records.finding import Cause, FindingRecord
-from powercut_reports.records.run import PerformanceBug, RunRecord
 from powercut_reports.story import summary_site
 
 _COPIED = ("target", "variant", "scenario", "model", "strategy", "seed", "events", "crash_points")

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from powercut_records.base import changed
+from powercut_records.finding import FindingRecord, ImageLine
+from powercut_records.places import Frame, flash_operation
+from powercut_records.program import Sectors
+from powercut_records.run import RunRecord
 from powercut_reports import format as fmt
-from powercut_reports.records.base import changed
-from powercut_reports.records.finding import FindingRecord, ImageLine
-from powercut_reports.records.places import Frame, flash_operation
-from powercut_reports.records.program import Sectors
-from powercut_reports.records.run import RunRecord
 
 LINE, WORD = 64, 8  # bytes
 

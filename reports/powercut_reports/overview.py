@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from powercut_records.run import RunRecord
 from powercut_reports import story
 from powercut_reports.audit import Audit, Audits
 from powercut_reports.bugs import bugs, counted
 from powercut_reports.finding_view import FindingView
-from powercut_reports.records.run import RunRecord
 
 _MOST_COLUMNS, _MOST_LABELLED = 40, 40
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from powercut_records.finding import Cause, FindingRecord, Fix, Minimal, MinimalOperation, Place, Recheck
+from powercut_records.places import SourceLine, own_frame
 from powercut_reports import format as fmt
 from powercut_reports import story
 from powercut_reports.drawing import DrawingView, drawing_view
 from powercut_reports.film import Film, film, snippet
 from powercut_reports.medium import MEMORY, medium_of
-from powercut_reports.records.finding import Cause, FindingRecord, Fix, Minimal, MinimalOperation, Place, Recheck
-from powercut_reports.records.places import SourceLine, own_frame
 
 _ROLES = {
     "store": "store",

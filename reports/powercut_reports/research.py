@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from powercut_records.run import RunRecord
 from powercut_reports.charts import Chart
 from powercut_reports.claims import claims_view
 from powercut_reports.costs import costs_view
 from powercut_reports.fidelity import fidelity_view
 from powercut_reports.necessity import necessity_view
-from powercut_reports.records.run import RunRecord
 from powercut_reports.states import states_view
 
 

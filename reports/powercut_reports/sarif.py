@@ -24,14 +24,14 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
+from powercut_records.finding import FindingRecord, TimelineEvent, TimelineLine
+from powercut_records.places import own_frame
+from powercut_records.run import PerformanceBug, RunRecord
 from powercut_reports import ci, story
 from powercut_reports import format as fmt
 from powercut_reports.bugs import Bug, bugs
 from powercut_reports.ci import Accepted, Place, Results, Rule
 from powercut_reports.format import printable
-from powercut_reports.records.finding import FindingRecord, TimelineEvent, TimelineLine
-from powercut_reports.records.places import own_frame
-from powercut_reports.records.run import PerformanceBug, RunRecord
 
 Json = dict[str, Any]
 

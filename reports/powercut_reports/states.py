@@ -10,9 +10,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from powercut_records.run import RunRecord
 from powercut_reports import format as fmt
 from powercut_reports.charts import VERDICT_COLORS, Chart, draw
-from powercut_reports.records.run import RunRecord
 
 #: Fewer runs than this are better read as they stand.
 _FEWEST = 4

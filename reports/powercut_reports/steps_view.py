@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from powercut_records.finding import FindingRecord
+from powercut_records.steps import RecoveryStep
 from powercut_reports import format as fmt
 from powercut_reports.film import Source, short_name, snippet
 from powercut_reports.medium import Medium, medium_of
-from powercut_reports.records.finding import FindingRecord
-from powercut_reports.records.steps import RecoveryStep
 
 _WORDS = (1, 2, 4, 8)  # bytes that are shown as a number too
 _FATES = ("lost", "torn", "persisted")  # what says most first

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from string import ascii_uppercase
 
-from powercut_reports import format as fmt
-from powercut_reports.medium import LINE, MEMORY, Medium, medium_of
-from powercut_reports.records.base import changed
-from powercut_reports.records.finding import (
+from powercut_records.base import changed
+from powercut_records.finding import (
     Cause,
     Coverage,
     CrashPoint,
@@ -25,9 +23,11 @@ from powercut_reports.records.finding import (
     Store,
     Turn,
 )
-from powercut_reports.records.places import own_frame
-from powercut_reports.records.program import Pool, Program
-from powercut_reports.records.run import Claim, NotChecked, RunRecord, StoreFunction
+from powercut_records.places import own_frame
+from powercut_records.program import Pool, Program
+from powercut_records.run import Claim, NotChecked, RunRecord, StoreFunction
+from powercut_reports import format as fmt
+from powercut_reports.medium import LINE, MEMORY, Medium, medium_of
 
 #: Of an operation on flash that has begun and has not ended.
 INTERRUPTED = "interrupted"

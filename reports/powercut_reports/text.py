@@ -16,14 +16,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from powercut_records.finding import FindingRecord, OutputDifference
+from powercut_records.places import own_frame
+from powercut_records.run import PerformanceBug, RunRecord
 from powercut_reports import format as fmt
 from powercut_reports import story
 from powercut_reports.bugs import bugs, counted, symptom_words
 from powercut_reports.format import printable
 from powercut_reports.medium import medium_of
-from powercut_reports.records.finding import FindingRecord, OutputDifference
-from powercut_reports.records.places import own_frame
-from powercut_reports.records.run import PerformanceBug, RunRecord
 from powercut_reports.remedy import cause_sentences, minimal_words, recheck_words
 
 _STORES_SHOWN = 6

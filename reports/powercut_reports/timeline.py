@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from powercut_records.finding import FindingRecord, RecoveryStore, Store, TimelineEvent, TimelineLine
 from powercut_reports import format as fmt
 from powercut_reports.medium import Medium, medium_of
-from powercut_reports.records.finding import FindingRecord, RecoveryStore, Store, TimelineEvent, TimelineLine
 
 _MAX_COLUMNS, _MAX_TRACKS, _MAX_RECOVERY = 40, 12, 16
 _LABEL, _FATE, _TOP, _TRACK, _BAR, _AXIS = 92, 150, 30, 38, 14, 26

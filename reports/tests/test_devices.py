@@ -3,14 +3,14 @@
 import re
 from typing import Any
 
+from powercut_records.drawing import Drawing
+from powercut_records.finding import ImageLine
 from powercut_reports import story
 from powercut_reports.drawing import DrawingView, drawing_view
 from powercut_reports.film import film
 from powercut_reports.finding_view import finding_view
 from powercut_reports.image import line_view
 from powercut_reports.medium import BLOCK, MEMORY
-from powercut_reports.records.drawing import Drawing
-from powercut_reports.records.finding import ImageLine
 from powercut_reports.text import render_finding
 from reports.tests.typed import finding_of
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from powercut_records.drawing import Drawing
 from powercut_reports import story, text
 from powercut_reports.drawing import drawing_view
 from powercut_reports.film import Film, film, short_name, snippet
 from powercut_reports.finding_view import finding_view
-from powercut_reports.records.drawing import Drawing
 from powercut_reports.remedy import cause_view, lost_bytes, minimal_view
 from reports.tests.typed import finding_of
 

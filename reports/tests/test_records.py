@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from powercut_reports.records.base import changed, first_error, without
-from powercut_reports.records.finding import FindingRecord, Operation
-from powercut_reports.records.run import RunRecord
+from powercut_records.base import changed, first_error, without
+from powercut_records.finding import FindingRecord, Operation
+from powercut_records.run import RunRecord
 
 RUN_PAGE = Path(__file__).resolve().parents[2] / "checker" / "RUN.md"
 

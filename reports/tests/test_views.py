@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from powercut_records.finding import ImageLine
 from powercut_reports import image, story, timeline
-from powercut_reports.records.finding import ImageLine
 from reports.tests.typed import finding_of
 
 Raw = dict[str, Any]

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from powercut_reports.records.finding import FindingRecord
-from powercut_reports.records.run import RunRecord
+from powercut_records.finding import FindingRecord
+from powercut_records.run import RunRecord
 
 
 def run_of(raw: Mapping[str, Any]) -> RunRecord:

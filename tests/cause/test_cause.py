@@ -20,9 +20,9 @@ from powercut.engine.options import ExploreOptions
 from powercut.runs import runner
 from powercut.runs.run_request import Context, Request
 from powercut.symbols.symbolize import Symbolizer
-from powercut_reports.records.base import changed
-from powercut_reports.records.finding import Cause, FindingRecord, Place, Recheck
-from powercut_reports.records.run import RunRecord
+from powercut_records.base import changed
+from powercut_records.finding import Cause, FindingRecord, Place, Recheck
+from powercut_records.run import RunRecord
 from reports.tests.typed import finding_of
 from tests.real_engine import require_engine
 

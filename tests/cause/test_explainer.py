@@ -15,9 +15,9 @@ from powercut.cause import explain
 from powercut.cause.explain import Explainer, Explanation
 from powercut.runs import runner
 from powercut.runs.run_request import Context
-from powercut_reports.records.base import changed
-from powercut_reports.records.finding import BugKeys, Cause, FindingRecord
-from powercut_reports.records.run import RunRecord
+from powercut_records.base import changed
+from powercut_records.finding import BugKeys, Cause, FindingRecord
+from powercut_records.run import RunRecord
 
 CAUSE = Cause(kind="order", sentence="Missing order: B before A.")
 

@@ -17,8 +17,8 @@ from powercut.runs.run_request import Request
 from powercut.scenarios import catalog, plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.tables import ClaimTable
-from powercut_reports.records.finding import Coverage
-from powercut_reports.records.run import RunRecord
+from powercut_records.finding import Coverage
+from powercut_records.run import RunRecord
 from tests.real_engine import Subject, explore, record
 
 FILES = sorted((paths.home() / "targets").glob(f"*/{sheet.FILE_NAME}"))

@@ -8,7 +8,7 @@ import pytest
 from powercut.cause import shared_cause
 from powercut.cause.images import VISIBLE, Answer, Image, Judge
 from powercut.findings import bugs
-from powercut_reports.records.finding import FindingRecord
+from powercut_records.finding import FindingRecord
 from reports.tests.typed import finding_of
 
 

@@ -12,8 +12,8 @@ from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
 from powercut.gate import baseline
 from powercut.scenarios import catalog
-from powercut_reports.records.finding import Suppression
-from powercut_reports.records.run import RunRecord
+from powercut_records.finding import Suppression
+from powercut_records.run import RunRecord
 from reports.tests.typed import run_of
 from tests.real_engine import require_engine
 

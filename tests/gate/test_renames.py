@@ -18,7 +18,7 @@ from powercut.gate.gate import Gate
 from powercut.gate.suppressions import Rule, Suppressions, _Table
 from powercut.symbols.place_identity import identity_of
 from powercut.symbols.symbolize import Frame
-from powercut_reports.records.run import RunRecord
+from powercut_records.run import RunRecord
 from reports.tests.typed import run_of
 
 FILE = Path("base.json")

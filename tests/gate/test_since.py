@@ -14,8 +14,8 @@ from powercut.cli.main import main
 from powercut.compile.cc import main_cc
 from powercut.engine import elf_code
 from powercut.runs import run_cache
-from powercut_reports.records.finding import Cause
-from powercut_reports.records.run import RunRecord
+from powercut_records.finding import Cause
+from powercut_records.run import RunRecord
 
 RECORDS = "out/cache/v1/records"
 

@@ -147,7 +147,7 @@ def test_python_rooms_use_rooms_below_them() -> None:
             assert len(parts) < 2 or path.parent == ROOT / "powercut", f"{name} is in no room of this list"
             continue
         for other in imports(path, known):
-            if other.startswith("powercut_reports") and not other.startswith("powercut_reports.records"):
+            if other.startswith("powercut_reports"):
                 assert parts[1] in SHOWS, f"{name} imports {other}"
             if other.split(".")[0] == "tools":
                 raise AssertionError(f"{name} imports {other}, which no user has")
@@ -156,7 +156,7 @@ def test_python_rooms_use_rooms_below_them() -> None:
                 assert PYTHON.index(below) <= PYTHON.index(parts[1]), f"{name} imports {other}"
 
 
-@pytest.mark.parametrize("package", ["powercut", "reports/powercut_reports"])
+@pytest.mark.parametrize("package", ["powercut", "powercut_records", "reports/powercut_reports"])
 def test_no_module_needs_itself(package: str) -> None:
     known = modules(ROOT / package)
     graph = {name: {other for other in imports(path, known) if other in known} - {name} for name, path in known.items()}
@@ -166,10 +166,16 @@ def test_no_module_needs_itself(package: str) -> None:
         raise AssertionError(f"a circle: {' → '.join(error.args[1])}") from None
 
 
-def test_reports_know_nothing_of_powercut() -> None:
-    known = modules(ROOT / "reports" / "powercut_reports")
+@pytest.mark.parametrize(
+    ("package", "above"),
+    [("reports/powercut_reports", {"powercut"}), ("powercut_records", {"powercut", "powercut_reports"})],
+)
+def test_a_package_knows_nothing_of_those_above_it(package: str, above: set[str]) -> None:
+    """Records stand below reports and below `powercut`, and import neither."""
+    known = modules(ROOT / package)
+    assert known
     for name, path in known.items():
-        assert not {other for other in imports(path, known) if other.split(".")[0] == "powercut"}, name
+        assert not {other for other in imports(path, known) if other.split(".")[0] in above}, name
 
 
 def test_a_strategy_is_asked_and_never_known_by_its_name() -> None:

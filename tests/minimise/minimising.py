@@ -15,7 +15,7 @@ from powercut.minimise.examine import Seen
 from powercut.minimise.ledger import Ledger, Limits, Progress
 from powercut.minimise.search import Search
 from powercut.runs import runner
-from powercut_reports.records.finding import FindingRecord
+from powercut_records.finding import FindingRecord
 from reports.tests.typed import finding_of
 
 

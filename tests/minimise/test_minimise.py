@@ -17,7 +17,7 @@ from powercut.minimise import Limits, Minimal, choose, examine, minimise, shrink
 from powercut.minimise.same_bug import same_bug
 from powercut.runs import runner
 from powercut.scenarios import scenario
-from powercut_reports.records.finding import FindingRecord
+from powercut_records.finding import FindingRecord
 from reports.tests.typed import finding_of
 from tests.minimise.minimising import case, findings_of, phase
 

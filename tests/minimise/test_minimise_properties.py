@@ -20,7 +20,7 @@ from powercut.minimise.same_bug import same_bug
 from powercut.minimise.scenario_text import renamed, scenario_text
 from powercut.minimise.shrink import shrink
 from powercut.scenarios import scenario
-from powercut_reports.records.finding import FindingRecord
+from powercut_records.finding import FindingRecord
 from reports.tests.typed import finding_of
 from tests.minimise.minimising import FakeEngine, case, finding, holds, phase, search, words
 

@@ -22,8 +22,8 @@ from powercut.minimise.scenario_text import scenario_text
 from powercut.minimise.shrink import shrink
 from powercut.scenarios.clients import may_meet_present
 from powercut.scenarios.schema import ScenarioFile
-from powercut_reports.records.base import changed
-from powercut_reports.records.finding import Begun
+from powercut_records.base import changed
+from powercut_records.finding import Begun
 from tests.minimise.minimising import case, finding, holds, operation, phase, search, words
 
 

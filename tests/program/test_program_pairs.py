@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from powercut.compile import cc
-from powercut_reports.records.finding import Coverage, Schedules
+from powercut_records.finding import Coverage, Schedules
 from powercut_reports.story import coverage_words, schedules_words
 from tests.program.program_mode import _INCLUDE, Answer, Kv
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from powercut.compile import cc
-from powercut_reports.records.run import RunRecord
+from powercut_records.run import RunRecord
 from powercut_reports.story import schedules_words
 from tests.program.program_mode import Answer, Kv, processes
 

@@ -13,7 +13,7 @@ from powercut.runs import batch, rounds, runner
 from powercut.runs.outcome import unstarted
 from powercut.runs.run_request import Request
 from powercut.runs.time_shares import TimeShares
-from powercut_reports.records.run import RunRecord
+from powercut_records.run import RunRecord
 from reports.tests.typed import run_of
 from tests.real_engine import require_engine
 

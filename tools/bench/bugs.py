@@ -27,7 +27,7 @@ from powercut.runs.run_request import Request
 from powercut.scenarios import catalog, plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import KnownBug, ScenarioFile
-from powercut_reports.records.run import RunRecord
+from powercut_records.run import RunRecord
 from tools.bench.page import table
 
 OPERATIONS = 100_000

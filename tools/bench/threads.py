@@ -20,7 +20,7 @@ from powercut.runs.run_request import Request
 from powercut.scenarios import catalog, targets
 from powercut.scenarios.clients import Shape
 from powercut.scenarios.targets import Selection
-from powercut_reports.records.run import RunRecord
+from powercut_records.run import RunRecord
 from tools.bench.page import table
 
 TARGETS = ("level", "turbohash", "clevel", "pclht", "cceh", "dash", "dash_lh", "cmap", "libcuckoo", "montage")

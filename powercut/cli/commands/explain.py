@@ -12,8 +12,8 @@ from powercut.cli import output, talk
 from powercut.cli.commands import shared
 from powercut.findings import run_records
 from powercut.runs import runner
+from powercut_records.finding import FindingRecord
 from powercut_reports import text
-from powercut_reports.records.finding import FindingRecord
 
 
 def register(app: typer.Typer) -> None:

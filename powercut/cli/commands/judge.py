@@ -21,9 +21,9 @@ from powercut.runs.applicability import sentences, summary
 from powercut.runs.machines import Here, Machines
 from powercut.runs.run_request import Context, Request
 from powercut.runs.runner import is_complete, open_context
+from powercut_records.run import RunRecord
 from powercut_reports import closing
 from powercut_reports.gate_formats import RENDERERS
-from powercut_reports.records.run import RunRecord
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,9 +21,9 @@ from powercut.engine import options
 from powercut.findings import run_records
 from powercut.minimise import scenario_text, show
 from powercut.runs import reproduce, runner
+from powercut_records.base import changed
+from powercut_records.finding import FindingRecord
 from powercut_reports import text
-from powercut_reports.records.base import changed
-from powercut_reports.records.finding import FindingRecord
 
 SaveScenario = Annotated[
     Path | None,

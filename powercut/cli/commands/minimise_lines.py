@@ -12,9 +12,9 @@ from powercut.cli import output, talk
 from powercut.minimise import show
 from powercut.program import run as program_run
 from powercut.runs import runner
+from powercut_records.base import changed
+from powercut_records.finding import FindingRecord
 from powercut_reports import text
-from powercut_reports.records.base import changed
-from powercut_reports.records.finding import FindingRecord
 
 
 def minimise_lines(

@@ -12,7 +12,7 @@ from powercut.engine import options
 from powercut.findings import run_records
 from powercut.gate.gate import Gate, open_gate
 from powercut.runs.runner import exit_code
-from powercut_reports.records.run import RunRecord
+from powercut_records.run import RunRecord
 
 
 def register(app: typer.Typer) -> None:

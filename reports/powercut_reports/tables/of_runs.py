@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from powercut_records.finding import FindingRecord
+from powercut_records.run import PerformanceBug, RunRecord
 from powercut_reports import story
 from powercut_reports.bugs import Bug, bugs
 from powercut_reports.claims import ClaimRow, claims_view
-from powercut_reports.records.finding import FindingRecord
-from powercut_reports.records.run import PerformanceBug, RunRecord
 from powercut_reports.remedy import cause_sentences
 from powercut_reports.tables.table import Column, Table, table
 

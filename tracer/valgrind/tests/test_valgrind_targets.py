@@ -12,7 +12,7 @@ from powercut.engine import options
 from powercut.runs import requests, runner
 from powercut.scenarios import catalog, targets
 from powercut.scenarios.scenario import Scenario
-from powercut_reports.records.run import RunRecord
+from powercut_records.run import RunRecord
 
 #: What runs under the tool is the plain twin of the library that is explored.
 SCHEMES = sorted(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from powercut_reports.records.base import Name, Record, Text
-from powercut_reports.records.drawing import Drawing
-from powercut_reports.records.places import Placed, SourceLine
-from powercut_reports.records.program import Program
-from powercut_reports.records.steps import RecoverySteps
+from powercut_records.base import Name, Record, Text
+from powercut_records.drawing import Drawing
+from powercut_records.places import Placed, SourceLine
+from powercut_records.program import Program
+from powercut_records.steps import RecoverySteps
 
 VERDICTS = ("inconsistent", "unknown", "consistent")
 Verdict = Literal["inconsistent", "unknown", "consistent"]

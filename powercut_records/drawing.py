@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from powercut_reports.records.base import Record, Text
+from powercut_records.base import Record, Text
 
 
 class CellState(Record):

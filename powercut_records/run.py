@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from powercut_reports.records.base import Name, Record, Text
-from powercut_reports.records.finding import Coverage, FindingRecord, Verdict
-from powercut_reports.records.places import Placed
-from powercut_reports.records.program import Program
+from powercut_records.base import Name, Record, Text
+from powercut_records.finding import Coverage, FindingRecord, Verdict
+from powercut_records.places import Placed
+from powercut_records.program import Program
 
 
 class StoreFunction(Record):

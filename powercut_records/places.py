@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from powercut_reports.records.base import Name, Record, Text
+from powercut_records.base import Name, Record, Text
 
 
 class SourceLine(Record):

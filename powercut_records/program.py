@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from powercut_reports.records.base import Record, Text
+from powercut_records.base import Record, Text
 
 
 class Sectors(Record):
