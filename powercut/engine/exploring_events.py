@@ -1,0 +1,217 @@
+"""Events of an exploration: how it gets on, what it finds, and what it comes to; and those of its chunks."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from powercut.engine.event_base import Decimal, EngineEvent, RawStack, Verdict
+
+
+class RunStarted(EngineEvent):
+    event: Literal["run"]
+    target: str
+    variant: str
+    scenario: str
+    model: str
+    strategy: str
+    seed: int
+    nested: int = 0
+    jobs: int = 1
+    atoms: str = "any"
+    events: int
+    #: The plan that the trace was recorded from, when the engine repeats it.
+    plan: dict[str, Any] | None = None
+
+
+class Progress(EngineEvent):
+    event: Literal["progress"]
+    #: Of a program: what is being done; empty: crash points are explored.
+    phase: str = ""
+    crash_points: int
+    of: int
+    crash_states: Decimal = "0"
+    executions: int = 0
+    #: Of a program: runs of images that had been run.
+    repeats: int = 0
+    findings: int = 0
+    seconds: float = 0.0
+
+
+class FindingOperation(EngineEvent):
+    index: int = 0
+    kind: str
+    key: str | None = None
+    text: str | None = None
+
+
+class FindingQuery(EngineEvent):
+    kind: str
+    key: str | None = None
+    region: int | str | None = None
+    text: str | None = None
+
+
+class FindingStore(EngineEvent):
+    event: int
+    offset: int
+    size: int
+    fate: Literal["persisted", "lost", "torn"]
+    decisive: bool = False
+    stack: RawStack = Field(default_factory=list)
+
+
+class Finding(EngineEvent):
+    """The fields that Python itself uses; `parse` returns the whole object beside it for the record."""
+
+    event: Literal["finding"]
+    key: str
+    invariant: str
+    underlying: str | None = None
+    message: str
+    needs_power_cut: bool = True
+    operation: FindingOperation
+    query: FindingQuery | None = None
+    stores: list[FindingStore] = Field(default_factory=list)
+
+
+class Persisting(EngineEvent):
+    """Before the performance bugs: which code stores, and which flushes and fences."""
+
+    event: Literal["persisting"]
+    stores: RawStack = Field(default_factory=list)
+    flushes: list[RawStack] = Field(default_factory=list)
+
+
+class PerformanceBug(EngineEvent):
+    event: Literal["performance_bug"]
+    kind: str
+    count: int = 1
+    #: Flushes, fences or stores that were made there.
+    of: int = 0
+    stack: RawStack = Field(default_factory=list)
+    message: str = ""
+
+
+class Schedules(EngineEvent):
+    """Which schedules of threads were run, and what they came to."""
+
+    search: str
+    #: The most in a schedule; None: any number.
+    preemptions: int | None = None
+    visibility: str = "sc"
+    model: str = "adr"
+    threads: int
+    #: The most that one thread has.
+    operations: int
+    #: Programs of all threads: more than one where threads have a choice.
+    clients: int = 1
+    schedules: int
+    states: int
+    steps: int
+    #: Saturated cuts met, what is distinct of what they leave, and crash points that were judged.
+    cuts: int = 0
+    frontiers: int = 0
+    restarts: int = 0
+    judged: int = 0
+    complete: bool
+    reason: str = ""
+
+
+class CoveredOperations(EngineEvent):
+    """Marked operations of a program."""
+
+    #: Every legal image of each of their crash points was judged.
+    complete: int
+    all: int
+
+
+class Coverage(EngineEvent):
+    kind: Literal["complete", "sampled"]
+    covered: Decimal
+    total: Decimal | None = None
+    nested_complete: bool | int | None = None
+    reason: str | None = None
+    #: Of a program: whether what it had acknowledged was judged, by marked operations and a dump. None: of a target.
+    acknowledged: bool | None = None
+    #: None: the run had one thread.
+    schedules: Schedules | None = None
+    operations: CoveredOperations | None = None
+
+
+class Result(EngineEvent):
+    event: Literal["result"]
+    verdict: Verdict
+    #: The findings that were announced do not stand.
+    withdrawn: bool = False
+    #: The run ended at a finding that needs no power cut.
+    functional: bool = False
+    events: int
+    crash_points: int
+    crash_states: Decimal
+    executions: int
+    #: Answers asked for, and those that had to be computed by running target code.
+    queries: int = 0
+    query_runs: int = 0
+    loads: int = 0
+    leaves: int = 0
+    #: The most of something that any crash state showed, and where.
+    maxima: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    seconds: float = 0.0
+    #: Inside crash points, summed over the workers.
+    exploring_seconds: float = 0.0
+    #: Where the time went: "run" is the engine's own process, "workers" the sum over them; seconds by name.
+    stats: dict[str, dict[str, float]] = Field(default_factory=dict)
+    coverage: Coverage
+    assumptions: list[str] = Field(default_factory=list)
+    not_checked: dict[str, Any] = Field(default_factory=dict)
+    #: Of a program, which its own runtime tells: the functions whose stores recovery reached, and the others.
+    store_functions: dict[str, list[dict[str, Any]]] | None = None
+
+
+class Chunks(EngineEvent):
+    """Which chunks an exploration would have: the first crash point of each."""
+
+    event: Literal["chunks"]
+    #: The target's, as the trace names it.
+    library: str
+    #: Everything that a chunk's result depends on.
+    identity: dict[str, Any]
+    firsts: list[int]
+    crash_points: int
+    events: int
+
+
+class ChunkFinished(EngineEvent):
+    event: Literal["chunk"]
+    number: int
+    crash_points: int
+    executions: int
+    #: It is in the checkpoint.
+    kept: bool
+
+
+class Explored(EngineEvent):
+    """The end of an exploration of some chunks alone."""
+
+    event: Literal["explored"]
+    all: bool
+    troubles: list[str]
+    seconds: float
+    stats: dict[str, dict[str, float]] = Field(default_factory=dict)
+
+
+class LoadedModule(EngineEvent):
+    name: str
+    build_id: str
+    address: str
+
+
+class Machine(EngineEvent):
+    """What of a machine the results of an exploration could depend on."""
+
+    event: Literal["machine"]
+    engine: str
+    target: str
+    modules: list[LoadedModule]
+    page: int
+    fixed: bool
