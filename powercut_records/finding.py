@@ -338,6 +338,11 @@ class FindingRecord(Record):
     without: dict[str, Any] | None = None  # the flush or fence that was left out
 
     @property
+    def counted_as(self) -> tuple[str, str, str]:
+        """Its identity wherever findings are counted: a finding that several runs of a target show is one."""
+        return self.target, self.variant, self.fingerprint
+
+    @property
     def by_schedule(self) -> bool:
         """Threads went wrong by themselves: no image was looked at."""
         return self.query.kind == "schedule"

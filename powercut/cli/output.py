@@ -85,10 +85,10 @@ def page_of(out: Path, formats: frozenset[str]) -> Path | None:
     return out / html.REPORT_NAME if "html" in formats else None
 
 
-def print_closing(runs: Sequence[RunRecord]) -> None:
-    """A table for each target, and what the verdicts stand on."""
+def print_closing(runs: Sequence[RunRecord], *, took: float | None = None) -> None:
+    """A table for each target, and what the verdicts stand on. `took`: seconds of the command that explored them."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    if words := closing.render(runs, color=colored(), width=width):
+    if words := closing.render(runs, color=colored(), width=width, took=took):
         print(words, flush=True)
 
 

@@ -198,7 +198,6 @@ class _Underway:
     name: str
     phase: str = ""
     progress: events.Progress | None = None
-    found: int = 0
 
 
 class Lines(_Announcing):
@@ -218,7 +217,7 @@ class Lines(_Announcing):
         self._next = self._began + EVERY
         self._underway: dict[int, _Underway] = {}
         self._ended: set[int] = set()
-        self._found = 0
+        self._found: set[tuple[str, str, str]] = set()
         self._ticking = _Ticking(self.tick)
 
     def __enter__(self) -> "Lines":
@@ -243,16 +242,21 @@ class Lines(_Announcing):
             if order in self._underway:
                 self._underway[order].phase = name
 
+    def found(self, order: int, finding: FindingRecord) -> None:
+        super().found(order, finding)
+        with self._lock:
+            self._found.add(finding.counted_as)
+
     def progressed(self, order: int, progress: events.Progress, found: int) -> None:
+        del found  # of this run alone, and what several runs show is one finding
         with self._lock:
             if run := self._underway.get(order):
-                run.progress, run.found = progress, found
+                run.progress = progress
                 run.phase = progress.phase or run.phase
 
     def ended(self, order: int) -> None:
         with self._lock:
-            if run := self._underway.pop(order, None):
-                self._found += run.found
+            if self._underway.pop(order, None):
                 self._ended.add(order)
 
     def tick(self) -> None:
@@ -268,12 +272,15 @@ class Lines(_Announcing):
 
     def _line(self, now: float) -> str:
         done = f"{len(self._ended)} done"
-        if self._of is not None:  # explanations have orders beyond those of the runs, and are not counted
-            done = f"{sum(order < self._of for order in self._ended)} of {self._of} runs done"
+        if self._of is not None:  # explanations have orders beyond those of the runs
+            explored = sum(order < self._of for order in self._ended)
+            causes = len(self._ended) - explored
+            done = f"{explored} of {self._of} runs explored"
+            done += f", {causes} cause{'s' * (causes != 1)} looked for" if causes else ""
         runs = list(self._underway.values())
         named = [f"{run.name}{_reached(run)}" for run in runs[:_NAMED]]
         more = f" and {len(runs) - _NAMED} more" if len(runs) > _NAMED else ""
-        found = self._found + sum(run.found for run in runs)
+        found = len(self._found)
         told = f", {found} finding{'s' * (found != 1)} so far" if found else ""
         return f"powercut: {now - self._began:.0f} s, {done}; under way: {', '.join(named)}{more}{told}"
 

@@ -7,13 +7,17 @@ them; else it stands with the others that blame this store and have none. A reco
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
 from powercut_records.finding import FindingRecord
+from powercut_records.run import RunRecord
 from powercut_reports import format as fmt
+
+#: The verdicts, in the order in which they are told.
+_ORDER = ("consistent", "inconsistent", "unknown")
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Bug:
     @property
     def symptoms(self) -> int:
         """Its findings, those that several runs show counted once."""
-        return len({(finding.target, finding.variant, finding.fingerprint) for finding in self.findings})
+        return len({finding.counted_as for finding in self.findings})
 
 
 def bugs(findings: Iterable[FindingRecord]) -> tuple[Bug, ...]:
@@ -68,6 +72,34 @@ def _told_first(members: Sequence[FindingRecord]) -> tuple[FindingRecord, ...]:
         (f for f in members if f.cause), members[0]
     )
     return (first, *(finding for finding in members if finding is not first))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Totals:
+    """What several runs came to. Every place that says how many of something there are takes the number from here."""
+
+    targets: int  # variants count by themselves
+    runs: int
+    verdicts: dict[str, int]
+    bugs: int
+    findings: int  # each once, however many runs show it
+    seconds: float  # of recording and exploring, added up over runs that may have gone on at the same time
+    interrupted: int
+
+
+def totals(runs: Sequence[RunRecord]) -> Totals:
+    """The totals of these runs."""
+    found = bugs(finding for run in runs for finding in run.findings)
+    verdicts = Counter[str](run.verdict for run in runs)
+    return Totals(
+        targets=len({run.name for run in runs}),
+        runs=len(runs),
+        verdicts={name: verdicts[name] for name in _ORDER if verdicts[name]},
+        bugs=len(found),
+        findings=sum(bug.symptoms for bug in found),
+        seconds=sum(run.seconds or 0.0 for run in runs),
+        interrupted=sum(run.interrupted for run in runs),
+    )
 
 
 def counted(found: Sequence[Bug]) -> str:

@@ -20,13 +20,12 @@ from powercut_records.finding import FindingRecord
 from powercut_records.run import RunRecord
 from powercut_reports import format as fmt
 from powercut_reports import story
-from powercut_reports.bugs import bugs
+from powercut_reports.bugs import bugs, totals
 from powercut_reports.format import printable
 from powercut_reports.text import VERDICT_STYLE, Painter
 
 _TITLES = ("scenario", "verdict", "bugs", "findings", "crash states", "time")
 _LEAST_NAME = 12
-_ORDER = ("consistent", "inconsistent", "unknown")
 
 
 def render_line(finding: FindingRecord) -> str:
@@ -36,12 +35,15 @@ def render_line(finding: FindingRecord) -> str:
     return printable("  ".join([*words, finding.file]).rstrip())
 
 
-def render(runs: Sequence[RunRecord], *, color: bool, width: int | None = None) -> str:
-    """The closing summary of several runs; of one, what it assumes. `width`: of the terminal, None for any."""
+def render(runs: Sequence[RunRecord], *, color: bool, width: int | None = None, took: float | None = None) -> str:
+    """The closing summary of several runs; for one run, what it assumes.
+
+    `width`: columns of the terminal, None for any. `took`: seconds of the command, None where it explored nothing.
+    """
     rows: list[str] = []
     if len(runs) > 1:
         rows += _tables(runs, Painter(color=color), width)
-        rows.append(total(runs))
+        rows.append(total(runs, took=took))
         rows += _unreached(runs)
     if runs and (assumed := _assumptions(runs)):
         rows.append("Assumes: " + "; ".join(assumed))
@@ -70,7 +72,7 @@ def _cells(run: RunRecord) -> tuple[str, ...]:
     covered = "" if run.verdict == "unknown" else f", {story.coverage_words(run.coverage)}{_depth(run)}"
     power = fmt.power_of_ten(run.crash_states)
     states = f"{power.mantissa} × 10^{power.exponent}" if power else fmt.grouped(run.crash_states)
-    count = len({finding.fingerprint for finding in run.findings})
+    count = len({finding.counted_as for finding in run.findings})
     counts = fmt.grouped(len(bugs(run.findings))), fmt.grouped(count)
     return printable(run.scenario), f"{run.verdict}{covered}", *counts, states, fmt.seconds(run.seconds)
 
@@ -93,17 +95,14 @@ def _row(cells: Sequence[str], widths: list[int]) -> str:
     return "  ".join(words)
 
 
-def total(runs: Sequence[RunRecord]) -> str:
-    """What all runs came to, in a line."""
-    verdicts = Counter[str](run.verdict for run in runs)
-    every = bugs(finding for run in runs for finding in run.findings)
-    found = sum(bug.symptoms for bug in every)
-    counted = ", ".join(f"{verdicts[name]} {name}" for name in _ORDER if verdicts[name])
-    seconds = sum(run.seconds or 0.0 for run in runs)
-    words = [f"{fmt.plural(len({run.name for run in runs}), 'target')}, {fmt.plural(len(runs), 'run')}: {counted}"]
-    words += [f"{fmt.plural(len(every), 'bug')}, {fmt.plural(found, 'finding')}", fmt.seconds(seconds)]
-    interrupted = sum(run.interrupted for run in runs)
-    words += [f"{interrupted} interrupted"] if interrupted else []
+def total(runs: Sequence[RunRecord], *, took: float | None = None) -> str:
+    """What all runs came to, in a line. `took`: seconds of the command; without it the line has those of the runs."""
+    found = totals(runs)
+    counted = ", ".join(f"{count} {name}" for name, count in found.verdicts.items())
+    words = [f"{fmt.plural(found.targets, 'target')}, {fmt.plural(found.runs, 'run')}: {counted}"]
+    words += [f"{fmt.plural(found.bugs, 'bug')}, {fmt.plural(found.findings, 'finding')}"]
+    words += [f"{fmt.seconds(found.seconds)} of runs" if took is None else fmt.seconds(took)]
+    words += [f"{found.interrupted} interrupted"] if found.interrupted else []
     return "; ".join(words)
 
 

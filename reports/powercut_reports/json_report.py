@@ -6,7 +6,10 @@
                findings: [{fingerprint, invariant, operation, query, store_site, lost_site, message, file}],
                performance_bugs: [{kind, count, of, site, offset, first_event, message}],
                claims: [{claim, cites, place, holds, measured, operation, site, note}]}],
-     "bugs": [{id, target, variant, invariants, site, symptoms, findings: [fingerprint], file, cause}]}
+     "bugs": [{id, target, variant, invariants, site, symptoms, findings: [fingerprint], file, cause}],
+     "total": {targets, runs, verdicts: {verdict: count}, bugs, findings}}
+
+`total` counts a finding once, as all that powercut prints does; under `runs` it stands in each run that shows it.
 
 A finding that needs no power cut has `needs_power_cut`, false; a run that ended at one has `functional`, true.
 A finding that was explained has `cause`: {kind, first, second, sentence, fix, fix_site, held}; the places as text
@@ -33,7 +36,7 @@ from typing import Any
 from powercut_records.finding import Cause, FindingRecord
 from powercut_records.run import PerformanceBug, RunRecord
 from powercut_reports import story
-from powercut_reports.bugs import Bug, bugs
+from powercut_reports.bugs import Bug, bugs, totals
 from powercut_reports.story import summary_site
 
 _COPIED = ("target", "variant", "scenario", "model", "strategy", "seed", "events", "crash_points")
@@ -45,7 +48,12 @@ _COVERAGE = ("kind", "covered", "total", "nested_complete", "reason")
 def runs_object(runs: Sequence[RunRecord]) -> dict[str, Any]:
     """The object for `runs`, in their order. The values are JSON's own types; nothing of `runs` is shared."""
     found = bugs(finding for run in runs for finding in run.findings)
-    return {"runs": [_run(run) for run in runs], "bugs": [_bug(bug) for bug in found]}
+    total = totals(runs)
+    return {
+        "runs": [_run(run) for run in runs],
+        "bugs": [_bug(bug) for bug in found],
+        "total": {name: getattr(total, name) for name in ("targets", "runs", "verdicts", "bugs", "findings")},
+    }
 
 
 def _bug(bug: Bug) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from powercut_reports import closing
+from powercut_reports import closing, json_report
 from reports.tests.typed import runs_of
 
 ASSUMED = ["sequentially consistent visibility", "a line persists as a whole"]
@@ -49,9 +49,40 @@ def test_a_table_for_each_target() -> None:
         "  insert    consistent, sampled 1 %     0         0         1,234      400 ms\n"
         "  update    inconsistent, complete      1         1         1,234      400 ms\n"
         "  erase     unknown                     0         0         1,234      400 ms\n"
-        "2 targets, 5 runs: 2 consistent, 2 inconsistent, 1 unknown; 2 bugs, 3 findings; 2 min 11 s; 1 interrupted\n"
+        "2 targets, 5 runs: 2 consistent, 2 inconsistent, 1 unknown; 2 bugs, 3 findings; 2 min 11 s of runs; "
+        "1 interrupted\n"
         "Assumes: sequentially consistent visibility; a line persists as a whole"
     )
+
+
+def test_a_command_says_how_long_it_took_itself() -> None:
+    """Runs go on at the same time: their seconds are not those of the command."""
+    lines = closing.render(runs_of([run("insert", seconds=130), run("update", seconds=30)]), color=False, took=150.0)
+    assert lines.splitlines()[-2] == "1 target, 2 runs: 2 consistent; 0 bugs, 0 findings; 2 min 30 s"
+
+
+def test_the_json_report_has_the_totals_of_the_closing_line() -> None:
+    """A finding of two runs stands in both, and counts once."""
+    found = [{"fingerprint": name, "invariant": "lost-item"} for name in ("7f3a", "11aa")]
+    runs = runs_of(
+        [
+            run("insert", verdict="inconsistent", findings=found),
+            run("update", verdict="inconsistent", findings=found[:1]),
+            run("update", variant="hardened", verdict="unknown"),
+        ]
+    )
+    report = json_report.runs_object(runs)
+    assert sum(len(item["findings"]) for item in report["runs"]) == 3
+    assert report["total"] == {
+        "targets": 2,
+        "runs": 3,
+        "verdicts": {"inconsistent": 2, "unknown": 1},
+        "bugs": 2,
+        "findings": 2,
+    }
+    said = "2 targets, 3 runs: 2 inconsistent, 1 unknown; 2 bugs, 2 findings; "
+    assert closing.total(runs).startswith(said)
+    assert said in closing.render(runs, color=False)
 
 
 def test_one_run_has_no_table() -> None:

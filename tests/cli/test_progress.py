@@ -44,13 +44,17 @@ def test_a_line_every_ten_seconds() -> None:
     lines.tick()
     assert not said
     lines.progressed(1, reached(120), 2)
+    for order, name in ((0, "7f3a"), (1, "7f3a"), (1, "11aa")):  # two runs show the first
+        lines.found(order, finding_of(finding(name, "insert" if order == 0 else "erase")))
     lines.ended(0)
+    lines.reported(run_of({"target": "level", "variant": "published", "scenario": "insert"}))
+    lines.reported(run_of({"target": "level", "variant": "published", "scenario": "erase"}))
     clock.now += EVERY
     lines.tick()
     lines.tick()
     assert said == [
-        "powercut: 10 s, 1 of 3 runs done; under way: level:published erase (120 of 340 crash points, 12.3k states), "
-        "2 findings so far"
+        "powercut: 10 s, 1 of 3 runs explored; under way: level:published erase (120 of 340 crash points, "
+        "12.3k states), 2 findings so far"
     ]
     lines.ended(1)
     clock.now += EVERY
@@ -105,7 +109,7 @@ def test_what_comes_after_the_runs_is_none_of_them() -> None:
     lines.started(1_000_001, "explaining 7f3a")
     clock.now += EVERY
     lines.tick()
-    assert said == ["powercut: 10 s, 3 of 3 runs done; under way: explaining 7f3a"]
+    assert said == ["powercut: 10 s, 3 of 3 runs explored, 1 cause looked for; under way: explaining 7f3a"]
 
 
 def test_a_finding_that_waits_is_told_once() -> None:

@@ -1,5 +1,6 @@
 """What `run` and `explore` share: carry out requests, print results as they come, write the reports."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -128,6 +129,7 @@ def _judge(
     settled: dict[str, RunRecord],
 ) -> ExitCode:
     """Does it, and puts each run into `settled` when its record is written."""
+    began = time.monotonic()
     engine_path = paths.engine()
     requests = [replace(item, options=replace(item.options, keep_going=judging.keep_going)) for item in requests]
     out, formats, fail_on, as_json = judging.out, judging.formats, judging.kinds, judging.json
@@ -193,10 +195,10 @@ def _judge(
     if as_json:
         output.print_json({**output.runs_object(outcome.runs, gate=gate), **summary(outcome.aside)})
     elif "text" in formats:
-        output.print_closing(outcome.runs)
+        output.print_closing(outcome.runs, took=time.monotonic() - began)
         output.print_gate(gate, outcome.runs)
     elif len(outcome.runs) > 1:
-        talk.say(closing.total(outcome.runs))
+        talk.say(closing.total(outcome.runs, took=time.monotonic() - began))
     output.print_annotations(outcome.runs, formats, fail_on=fail_on, errors=outcome.errors, as_json=as_json)
     for line in sentences(outcome.aside):
         talk.say(line)
