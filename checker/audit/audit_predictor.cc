@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "absl/container/node_hash_map.h"
-#include "checker/exploration/exploration.h"
+#include "checker/exploration/chunks/exploration.h"
 #include "replayer/explorer/recovery_trie.h"
 
 namespace powercut {

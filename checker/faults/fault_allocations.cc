@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "checker/exploration/exploration.h"
+#include "checker/exploration/chunks/exploration.h"
 
 namespace powercut {
 

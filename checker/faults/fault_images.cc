@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "checker/exploration/exploration.h"
+#include "checker/exploration/chunks/exploration.h"
 #include "checker/faults/damage/device_cells.h"
 #include "checker/oracle/queries.h"
 #include "tracer/runtime/content_listener.h"

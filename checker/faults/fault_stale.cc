@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "checker/exploration/exploration.h"
+#include "checker/exploration/chunks/exploration.h"
 #include "checker/oracle/new_keys.h"
 #include "checker/oracle/queries.h"
 #include "tracer/format/trace_names.h"

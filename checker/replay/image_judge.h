@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/supervisor.h"
-#include "checker/replay/concrete_replay.h"
 #include "checker/replay/judge_requests.h"
+#include "checker/subjects/library/concrete_replay.h"
 #include "checker/trace/loaded_trace.h"
 #include "checker/trace/trace_follower.h"
 #include "replayer/executor/process_modules.h"

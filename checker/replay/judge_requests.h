@@ -10,7 +10,7 @@
 
 #include "base/event_stream.h"
 #include "base/result.h"
-#include "checker/replay/concrete_replay.h"
+#include "checker/subjects/library/concrete_replay.h"
 
 namespace powercut {
 

@@ -9,10 +9,10 @@
 
 #include "base/supervisor.h"
 #include "checker/findings/finding_record.h"
-#include "checker/findings/functional_check.h"
-#include "checker/findings/table_drawing.h"
-#include "checker/replay/concrete_replay.h"
-#include "checker/replay/recovery_steps.h"
+#include "checker/subjects/library/concrete_replay.h"
+#include "checker/subjects/library/functional_check.h"
+#include "checker/subjects/library/recovery_steps.h"
+#include "checker/subjects/library/table_drawing.h"
 #include "checker/trace/loaded_trace.h"
 #include "checker/trace/trace_follower.h"
 

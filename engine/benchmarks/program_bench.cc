@@ -18,7 +18,7 @@
 
 #include "base/command_line.h"
 #include "base/repeatable_process.h"
-#include "checker/program/image_worker.h"
+#include "checker/subjects/program/workers/image_worker.h"
 
 namespace powercut {
 namespace {

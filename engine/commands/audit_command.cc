@@ -3,7 +3,7 @@
 
 #include "base/repeatable_process.h"
 #include "checker/audit/audit.h"
-#include "checker/exploration/exploration.h"
+#include "checker/exploration/chunks/exploration.h"
 #include "engine/commands.h"
 
 namespace powercut {

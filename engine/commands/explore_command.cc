@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/repeatable_process.h"
-#include "checker/exploration/chunk_list.h"
-#include "checker/exploration/explore_result.h"
+#include "checker/exploration/chunks/chunk_list.h"
+#include "checker/exploration/chunks/explore_result.h"
 #include "checker/findings/finding.h"
 #include "engine/commands.h"
 #include "engine/plan_recording.h"

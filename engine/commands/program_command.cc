@@ -10,11 +10,11 @@
 #include <thread>
 
 #include "base/repeatable_process.h"
+#include "checker/exploration/walks/explorer.h"
+#include "checker/exploration/walks/performance_events.h"
+#include "checker/exploration/walks/result.h"
 #include "checker/findings/finding.h"
-#include "checker/program/explorer.h"
-#include "checker/program/loaded_program.h"
-#include "checker/program/performance_events.h"
-#include "checker/program/program_result.h"
+#include "checker/subjects/program/loaded_program.h"
 #include "checker/trace/explore_options.h"
 #include "engine/commands.h"
 #include "tracer/runtime/reads/read_log.h"

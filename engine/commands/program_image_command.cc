@@ -8,11 +8,11 @@
 #include <thread>
 
 #include "base/repeatable_process.h"
+#include "checker/exploration/walks/result.h"
 #include "checker/findings/finding_record.h"
-#include "checker/program/judge.h"
-#include "checker/program/loaded_program.h"
-#include "checker/program/program_finding.h"
-#include "checker/program/program_result.h"
+#include "checker/subjects/program/loaded_program.h"
+#include "checker/subjects/program/outputs/finding.h"
+#include "checker/subjects/program/outputs/judge.h"
 #include "engine/commands.h"
 #include "powercut/contents.h"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/repeatable_process.h"
-#include "checker/program/image_judge.h"
+#include "checker/replay/program_image_judge.h"
 #include "checker/trace/explore_options.h"
 #include "engine/commands.h"
 

@@ -11,7 +11,7 @@
 #include "base/event_stream.h"
 #include "base/repeatable_process.h"
 #include "base/user_file.h"
-#include "checker/program/schedules/program_search.h"
+#include "checker/subjects/program/schedules/search.h"
 #include "checker/trace/explore_options.h"
 #include "engine/commands.h"
 #include "engine/stream_metadata.h"

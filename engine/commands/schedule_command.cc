@@ -4,7 +4,7 @@
 #include "base/event_stream.h"
 #include "base/user_file.h"
 #include "checker/edit/schedule_trace.h"
-#include "checker/program/trace_pools.h"
+#include "checker/subjects/program/images/trace_pools.h"
 #include "checker/trace/explore_options.h"
 #include "checker/trace/trace_follower.h"
 #include "engine/commands.h"

@@ -2,7 +2,7 @@
 
 An engine ends all that it, or the code that it ran, has started. Only one that was killed cannot; what had put itself
 into a session of its own then goes to the next subreaper above. One of these processes is the guardian of its crash
-images (checker/program/guardian.h), which removes them and ends by itself.
+images (checker/subjects/program/processes/guardian.h), which removes them and ends by itself.
 """
 
 import contextlib

@@ -441,7 +441,7 @@ MUTANTS = (
     ),
     Mutant(
         name="truncated-set-is-complete",
-        file="checker/exploration/exploration.cc",
+        file="checker/exploration/chunks/exploration.cc",
         old="follower_->frontier().truncated() || executor_.memory().truncated()",
         new="false",
     ),
@@ -489,7 +489,7 @@ MUTANTS = (
     ),
     Mutant(
         name="a-functional-bug-in-the-middle-of-an-operation",
-        file="checker/findings/functional_check.cc",
+        file="checker/subjects/library/functional_check.cc",
         old="if (follower_->history().in_flight()) {",
         new="if (false) {",
     ),

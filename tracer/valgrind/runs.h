@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A program that serves runs by fork (checker/program/forkserver): each run is a child with a stream of its own, which
- * takes the place of the last one's. What a run has translated is translated by the server before the next fork. */
+/* A program that serves runs by fork (checker/subjects/program/forkserver): each run is a child with a stream of its
+ * own, which takes the place of the last one's. What a run has translated is translated by the server before the next
+ * fork. */
 #ifndef POWERCUT_TRACER_VALGRIND_RUNS_H_
 #define POWERCUT_TRACER_VALGRIND_RUNS_H_
 

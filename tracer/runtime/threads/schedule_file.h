@@ -1,5 +1,5 @@
-// How a schedule is asked of a program and told by it: a file that the driver (checker/program/schedules) and the
-// program's runtime (scheduled_program.h) both map. It is there after the program has died or was killed, too.
+// How a schedule is asked of a program and told by it: a file that the driver (checker/subjects/program/schedules) and
+// the program's runtime (scheduled_program.h) both map. It is there after the program has died or was killed, too.
 //
 // A schedule is a list of choices. At each *decision* more than one thread may go on; who is chosen is the next entry
 // of `choice`, and beyond their end it is the thread that runs, or where that one waits, the next by its number.

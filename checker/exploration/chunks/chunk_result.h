@@ -1,0 +1,69 @@
+// A chunk of the exploration: which crash points it is, and what they came to.
+//
+// Chunks follow from the trace and from what is to be explored alone, never from --jobs, and each is explored with
+// nothing remembered from the one before: its result is the same in any worker, at any time.
+#ifndef POWERCUT_CHECKER_EXPLORATION_CHUNKS_CHUNK_RESULT_H_
+#define POWERCUT_CHECKER_EXPLORATION_CHUNKS_CHUNK_RESULT_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/event_stream.h"
+#include "replayer/strategies/strategy.h"
+
+namespace powercut {
+
+// The crash points from `first` on whose event lies before `end_event`.
+struct Chunk {
+  uint64_t number = 0;
+  uint64_t first = 0;  // ordinal of its first crash point
+  uint64_t end_event = 0;
+};
+
+// What a chunk of crash points came to. Sums over chunks do not depend on who explored them.
+struct ChunkCounts {
+  uint64_t crash_points = 0;
+  uint64_t executions = 0, query_runs = 0, query_answers = 0, loads = 0;
+  BigInt covered = 0;
+  bool complete = true;  // strategy and candidate sets left nothing out
+  // Wall clock, by what it was spent on: "exploring" is all of what is inside crash points.
+  std::map<std::string, double> seconds;
+
+  void add(const ChunkCounts& other);
+};
+
+// The most of something that a crash state of the chunk showed ("recovery.fences", "duplicates"), and the first crash
+// point at which it did.
+struct Maximum {
+  uint64_t value = 0;
+  Json where;  // {crash_point, operation, key, stack} of reports/EVENTS.md
+};
+
+// Of explore --list-recovery-sites: kind, name and stack as JSON text, with the number of executions.
+using RecoverySites = std::map<std::string, uint64_t>;
+
+struct ChunkResult {
+  uint64_t number = 0;
+  ChunkCounts counts;
+  // By a signal, the time budget or a finding that needs no power cut, before the chunk's end: not to be kept.
+  bool stopped = false;
+  std::string distrust;              // why the worker cannot be trusted any more: the chunk is to be done again
+  std::vector<uint64_t> leaves;      // digests of recovery's distinct behaviours, ascending
+  std::vector<uint64_t> read_lines;  // bitmap by line: some recovery or query read it
+  std::vector<uint64_t> reached;     // bitmap of reached_stores(), of all that had been explored by then
+  std::map<std::string, Maximum> maxima;
+  RecoverySites recovery_sites;
+  std::vector<Json> findings;         // as they were reported
+  std::vector<std::string> troubles;  // why the verdict is not known: failures of our own harness, and doubts
+  uint32_t sources = 0;               // WorldSources that target code asked for, and that made no difference
+};
+
+// A packet's payload: one line of JSON, then leaves, read_lines and reached as 64-bit little-endian words.
+std::string encode(const ChunkResult& result);
+std::optional<ChunkResult> decode_chunk_result(std::string_view payload);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_EXPLORATION_CHUNKS_CHUNK_RESULT_H_

@@ -1,0 +1,71 @@
+// Leads one walk through the trace, has its chunks explored in worker processes on the way, and adds up.
+//
+// The walk takes the survey. Where a chunk begins it forks a worker, which inherits model, history, pool and timelines
+// as they are at that instant and goes on alone; the walk goes on to the next chunk. It holds --jobs workers at most
+// and waits when there are that many. Results are merged in the order of chunks: so a run's result depends neither on
+// how many workers there were nor on which of them was faster.
+//
+// A worker that dies or hangs loses its chunk. The walk may be further by then, so another worker walks from the start
+// of the trace to the chunk and does it again; the crash point that it died at is given up after the second time (the
+// verdict is then unknown at best), and the chunk when it dies there even so. One that hangs is not tried again: the
+// exploration ends with it, since a recovery that blocks once blocks at every crash point, each time for as long as the
+// watchdog waits.
+#ifndef POWERCUT_CHECKER_EXPLORATION_CHUNKS_WORKERS_H_
+#define POWERCUT_CHECKER_EXPLORATION_CHUNKS_WORKERS_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "checker/exploration/chunks/checkpoint.h"
+#include "checker/exploration/survey.h"
+#include "checker/trace/explore_options.h"
+
+namespace powercut {
+
+struct Explored {
+  Survey survey;
+  bool has_range = false;  // each of the chunks that alone were asked for is finished, as far as the trace has them
+  bool surveyed = false;   // the walk reached the end of the trace: the survey is of all of it
+  ChunkCounts sum;
+  uint64_t leaves = 0;
+  std::vector<uint64_t> read_lines;  // bitmap by line: some recovery or query read it
+  std::vector<uint64_t> reached;     // bitmap of reached_stores()
+  std::map<std::string, Maximum> maxima;
+  RecoverySites recovery_sites;
+  std::map<std::string, Json> findings;  // by key; of equal keys the one at the earliest crash point
+  bool interrupted = false, out_of_time = false, out_of_executions = false;
+  bool functional = false;            // it ended at a finding that needs no power cut
+  std::vector<std::string> troubles;  // why the verdict is not known: failures of our own harness, and doubts
+  uint32_t sources = 0;               // WorldSources that target code asked for, and that made no difference
+  std::vector<std::string> notes;
+  // Of this process, wall clock: "walk" decodes and follows the model, "fork" starts workers, "wait" has as many as
+  // it may.
+  std::map<std::string, double> seconds;
+};
+
+struct SoFar {
+  uint64_t crash_points = 0, of = 0;  // `of` is an estimate until the walk is at its end
+  BigInt covered = 0;
+  uint64_t executions = 0;
+  size_t findings = 0;
+};
+
+struct ExploreListener {
+  // Each finding the moment it is known; again, when an earlier crash point shows it.
+  std::function<void(const Json&)> found;
+  // A few times a second.
+  std::function<void(const SoFar&)> progressed;
+  // Each chunk that is finished, also one of the checkpoint, in the order of time.
+  std::function<void(const ChunkResult&)> finished;
+};
+
+// `follower` stands at the start of the trace, in the mapped pool; afterwards at its end, unless the run was
+// interrupted, or asked for some chunks alone: then there is no survey. `checkpoint` may be null. Errors: the trace
+// cannot be read.
+Result<Explored> explore_all(const LoadedTrace& loaded, const ExploreOptions& options, TraceFollower* follower,
+                             Checkpoint* checkpoint, const ExploreListener& listener);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_EXPLORATION_CHUNKS_WORKERS_H_

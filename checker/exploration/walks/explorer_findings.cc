@@ -1,0 +1,226 @@
+// The explorer's findings: a violating image, with as little lost as it takes.
+#include <algorithm>
+#include <set>
+
+#include "checker/exploration/walks/explorer.h"
+#include "checker/subjects/program/outputs/finding.h"
+#include "powercut/contents.h"
+#include "tracer/format/trace_names.h"
+
+namespace powercut {
+namespace {
+
+// Violating images of one kind that are explained at one crash point: each may have other lost stores.
+constexpr size_t kExplainedOfAKind = 8;
+// Contents of a line that are tried for losing less.
+constexpr uint32_t kTriedOfALine = 64;
+// Lines that are tried one by one for being decisive.
+constexpr size_t kMostDecisive = 512;
+// Runs of a finding's image before it is told of.
+constexpr int kConfirmed = 8;
+
+// What the sectors hold that lines of a device name: recovery wrote it, and the recorded trace need not have it.
+Json contents_of(const std::vector<Image::Line>& lines, const TracePools& pools) {
+  Json out = Json::array();
+  for (const PoolWindow& window : pools.windows) {
+    if (!window.device) continue;
+    const uint64_t first = window.offset / kLineSize, end = first + window.space() / kLineSize;
+    for (const Image::Line& line : lines) {
+      if (line.line <= first || line.line >= end) continue;  // the first one is the file's size
+      const std::span<const uint8_t> names =
+          std::span(line.content.bytes).first(window.device->unit * DeviceLayout::kWord);
+      window.device->each_sector((line.line - first) * kLineSize, names, [&](uint64_t, uint64_t name) {
+        const auto* bytes = static_cast<const uint8_t*>(powercut_content(name, window.device->sector_size));
+        if (name != 0 && bytes != nullptr) out.push_back(hex({bytes, window.device->sector_size}));
+      });
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+bool ProgramExplorer::shows(const Choice& choice, const ProgramViolation& violation) {
+  const auto outcome = outcome_of(choice);
+  if (!outcome) return false;
+  const auto shown = judged(*outcome);
+  return shown && shown->invariant == violation.invariant && shown->kind == violation.kind;
+}
+
+// With as little lost as one line at a time can tell: nothing of the line, or else its last content that still shows
+// the violation, since later contents hold more stores. One missing flush thus comes to one image, whatever else was
+// lost.
+Choice ProgramExplorer::minimised(Choice choice, const ProgramViolation& violation) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = 0; i < choice.size(); ++i) {
+      if (choice[i] == sets_[i]->visible) continue;
+      Choice less = choice;
+      less[i] = sets_[i]->visible;
+      if (!shows(less, violation)) continue;
+      choice = std::move(less);
+      changed = true;
+    }
+  }
+  for (size_t i = 0; i < choice.size(); ++i) {
+    if (choice[i] == sets_[i]->visible) continue;
+    const auto last = static_cast<uint32_t>(sets_[i]->contents.size() - 1);
+    for (uint32_t tried = 0; tried < kTriedOfALine && last - tried > choice[i]; ++tried) {
+      Choice less = choice;
+      less[i] = last - tried;
+      if (less[i] == sets_[i]->visible || !shows(less, violation)) continue;
+      choice = std::move(less);
+      break;
+    }
+  }
+  return choice;
+}
+
+// The lines without whose content the violation is not there: those lost, and those that had to persist.
+std::vector<bool> ProgramExplorer::decisive(const Choice& choice, const ProgramViolation& violation) {
+  std::vector<bool> out(choice.size());
+  size_t tried = 0;
+  for (size_t i = 0; i < choice.size(); ++i) {
+    if (choice[i] != sets_[i]->visible) {
+      out[i] = true;
+    } else if (sets_[i]->contents.size() > 1 && tried++ < kMostDecisive) {  // else it is definite
+      Choice other = choice;
+      other[i] = choice[i] == 0 ? 1 : 0;
+      out[i] = !shows(other, violation);
+    }
+  }
+  return out;
+}
+
+void ProgramExplorer::explain(const Choice& choice, const ProgramViolation& violation) {
+  const std::string kind = violation.invariant + "/" + violation.kind;
+  size_t of_kind = 0;
+  for (const Explained& known : explained_) {
+    if (known.kind != kind) continue;
+    // It has lost what a least image lost, and more.
+    if (std::all_of(known.lost.begin(), known.lost.end(), [&](const auto& l) { return choice[l.first] == l.second; })) {
+      return;
+    }
+    if (++of_kind == kExplainedOfAKind) return;
+  }
+  Choice visible;
+  for (const LineSet* set : sets_) visible.push_back(set->visible);
+  const Choice least = shows(visible, violation) ? visible : minimised(choice, violation);
+  // Nothing is waited for any more, so the image may lose more than the violation takes, and would pass for another bug
+  // of its kind.
+  const auto alike = [&](const auto& known) { return known.second["invariant"] == violation.invariant; };
+  if (out_.hung && std::any_of(out_.findings.begin(), out_.findings.end(), alike)) return;
+  const auto outcome = outcome_of(least);
+  if (!outcome) return;
+  // One run that blocks is long enough.
+  const bool blocks = memo_[*outcome].kind == ProgramOutcome::Kind::kTimeout;
+  if (!repeat({least}, blocks ? 1 : kConfirmed) && out_.unrepeatable) return;
+  // Nothing is lost, and no operation is under way, or it makes no difference that it ends.
+  const bool settled = operations_.begun() > 0 && operations_.in_flight().empty() && !stored_outside_;
+  const ProgramOutcome& shows_it = memo_[*outcome];
+  const bool lossless =
+      least == visible && (settled || (!violation.of_output && expected_->fails_at_the_end(operations_, shows_it)));
+  // What the operation before has left is no better whatever this one loses.
+  const bool needs_power_cut = !lossless && (violation.of_output || !expected_->failed_before(operations_, shows_it));
+  const std::vector<bool> decided =
+      needs_power_cut ? decisive(least, violation) : std::vector<bool>(least.size(), false);
+  Explained& explained = explained_.emplace_back(Explained{kind, {}});
+  std::vector<Image::Line> lines;
+  for (size_t i = 0; i < least.size(); ++i) {
+    const LineSet& set = *sets_[i];
+    if (least[i] != set.visible) explained.lost.emplace_back(i, least[i]);
+    lines.push_back({.line = set.line,
+                     .content = set.contents[least[i]],
+                     .candidates = static_cast<uint32_t>(set.contents.size()),
+                     .decided = decided[i]});
+  }
+  const auto shown = judged(*outcome);
+  Json finding = program_finding(shown ? *shown : violation, memo_[*outcome], lines, operations_, commands_,
+                                 needs_power_cut, context());
+  finding["last_store"] = {{"stack", frames_json(follower_->reader().stack(last_store_))}};
+  found(std::move(finding));
+}
+
+void ProgramExplorer::explain_inner(const Choice& choice, const ProgramViolation& violation) {
+  size_t& explained = explained_inner_[violation.invariant + "/" + violation.kind];
+  if (explained >= kExplainedOfAKind) return;
+  ++explained;
+  Choice visible;
+  for (const LineSet* set : sets_) visible.push_back(set->visible);
+  const Choice least = shows(visible, violation) ? visible : minimised(choice, violation);
+  const auto outcome = outcome_of(least);
+  if (!outcome) return;
+  if (!repeat({least}, kConfirmed) && out_.unrepeatable) return;
+  const std::vector<bool> decided = decisive(least, violation);
+  // The first cut's image, and on top of it what the second one left of recovery's stores.
+  std::vector<Image::Line> lines, inner;
+  for (size_t i = 0; i < least.size(); ++i) {
+    const LineSet& set = *sets_[i];
+    Image::Line line = {.line = set.line,
+                        .content = set.contents[least[i]],
+                        .candidates = static_cast<uint32_t>(set.contents.size()),
+                        .decided = decided[i]};
+    const bool own = std::ranges::binary_search(inner_->point->sets, set.line, {}, &LineSet::line);
+    if (own) inner.push_back(line);
+    const LineSet* first = follower_->frontier().find(set.line);
+    if (first == nullptr) continue;
+    if (own) line.content = inner_->cuts->base.at(set.line);
+    line.candidates = static_cast<uint32_t>(first->contents.size());
+    line.decided = decided[i] || line.content != first->contents[first->visible];
+    lines.push_back(line);
+  }
+  const auto shown = judged(*outcome);
+  Json stores = Json::array();
+  std::set<std::string> deciding;  // call stacks of recovery's stores to the lines that the violation needs
+  for (size_t i = 0; i < inner_->point->stores; ++i) {
+    const RecoveryCuts::Store& store = inner_->cuts->stores[i];
+    const auto needs = [&store](const Image::Line& line) {
+      return line.decided && line.line >= store.offset / kLineSize &&
+             line.line <= (store.offset + store.size - 1) / kLineSize;
+    };
+    if (std::ranges::any_of(inner, needs)) deciding.insert(frames_json(recovery_stacks_[store.stack]).dump());
+    stores.push_back(
+        {{"offset", store.offset}, {"size", store.size}, {"stack", frames_json(recovery_stacks_[store.stack])}});
+  }
+  if (recovery_stacks_.modules().size() > told_modules_) {
+    told_modules_ = recovery_stacks_.modules().size();
+    listener_.modules_grown(recovery_stacks_.modules());
+  }
+  Json finding =
+      program_finding(shown ? *shown : violation, memo_[*outcome], lines, operations_, commands_, true, context());
+  // What the program had done before matters less: one bug of recovery shows after many crash points.
+  std::string key = "in recovery/" + violation.invariant + "/" + violation.kind;
+  for (const std::string& stack : deciding) key += "/" + stack;
+  if (deciding.empty()) key += "/" + finding["key"].get<std::string>();
+  finding["key"] = finding_key(key);
+  finding["crash_point"]["depth"] = 1;
+  finding["crash_point"]["nested_event"] = inner_->point->stores;
+  finding["nested_image"] = Json::array({{{"depth", 1},
+                                          {"after_return", inner_->point->after_end},
+                                          {"recovery_stores", std::move(stores)},
+                                          {"lines", image_json(inner, context(), false)},
+                                          {"contents", contents_of(inner, workers_->pools())}}});
+  finding["last_store"] = {{"stack", frames_json(follower_->reader().stack(last_store_))}};
+  found(std::move(finding));
+}
+
+FindingContext ProgramExplorer::context() const {
+  return {.model = follower_->model(),
+          .frontier = follower_->frontier(),
+          .history = follower_->history(),
+          .timeline = follower_->timeline(),
+          .reader = follower_->reader(),
+          .instant = follower_->instant(),
+          .frames = nullptr,
+          .policy = options_.policy()};
+}
+
+void ProgramExplorer::found(Json finding) {
+  if (out_.functional) return;
+  if (follower_->in_tree()) finding["turns"] = turns_json(follower_->schedule(), follower_->reader(), operation_name);
+  if (!out_.findings.try_emplace(finding["key"].get<std::string>(), finding).second) return;
+  listener_.found(finding);
+  out_.functional = options_.stop_at_functional && !finding.value("needs_power_cut", true);
+}
+
+}  // namespace powercut

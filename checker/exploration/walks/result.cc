@@ -1,0 +1,245 @@
+#include "checker/exploration/walks/result.h"
+
+#include "base/user_file.h"
+#include "checker/exploration/chunks/explore_result.h"
+
+namespace powercut {
+
+namespace {
+
+// What to do about changes that the recording has no stores for.
+std::string what_to_do(const TracePools& pools) {
+  const bool compiled = pools.program.is_object() && pools.program.value("tracer", Json()) == "llvm";
+  return compiled ? "Build what stored there with 'powercut cc', or record with --tracer valgrind"
+                  : "Let nothing but the recorded process store to the pool while it is recorded";
+}
+
+// Whether the program's output has acknowledged its operations.
+bool is_acknowledged(const TracePools& pools) {
+  return pools.program.is_object() && !pools.program.value("ack", std::string()).empty();
+}
+
+// The options whose commands print what is compared.
+std::string printing_options(const ProgramCommands& commands) {
+  if (commands.probes.empty()) return "--dump";
+  return commands.dump ? "--dump and --probe" : "--probe";
+}
+
+// How far it was looked whether recovery depends on nothing but its pools.
+std::string repeated(const ProgramExplored& explored) {
+  const std::string is = "recovery is a function of its pool files: ";
+  if (explored.unrepeatable) return "recovery is a function of its pool files, which it is not";
+  if (explored.repeats == 0) return is + "no run of it was repeated";
+  // How many there were depends on the time that they took: the sentence does not, where it can.
+  uint64_t told = explored.repeats;
+  for (const uint64_t least : {300, 1000, 3000, 10000, 30000, 100000}) {
+    if (explored.repeats >= least) told = least;
+  }
+  const std::string clock =
+      !explored.asks_clock ? ""
+      : explored.clock_seconds > 0
+          ? ". It asks for the time, or may do so: some were repeated in other seconds of the clock, and no further "
+            "apart"
+          : ". It asks for the time, or may do so, and was not run again in another second of the clock";
+  // The rule of three: with n repetitions that agree, more than 3/n would have shown in 95 of 100 cases.
+  const uint64_t hundredths = (30000 + told - 1) / told;
+  std::string bound = std::to_string(hundredths / 100);
+  if (hundredths % 100 != 0) bound += (hundredths % 100 < 10 ? ".0" : ".") + std::to_string(hundredths % 100);
+  return is + std::to_string(told) + (told >= 300 ? " runs or more" : " runs") +
+         " were repeated, half of them at other addresses and on files with other times and inode numbers, and came to "
+         "the same; one that differs in " +
+         bound + " % of its runs would have shown, with a certainty of 95 %" + clock;
+}
+
+// "a, b and 3 more"
+std::string some_of(const std::vector<std::string>& files) {
+  constexpr size_t kNamed = 4;
+  std::string out;
+  for (size_t i = 0; i < files.size() && i < kNamed; ++i) out += (i > 0 ? ", " : "") + files[i];
+  return files.size() > kNamed ? out + " and " + std::to_string(files.size() - kNamed) + " more" : out;
+}
+
+// Precondition: something is not known.
+std::string why_unknown(const ProgramRun& run, const std::string& met) {
+  if (!run.pools.refused.empty()) return run.pools.refused.front();
+  if (!run.pools.unseen.empty()) return run.pools.unseen.front();
+  return met.empty() ? run.files.troubles().front() : met;
+}
+
+}  // namespace
+
+std::string other_files_met(const std::vector<std::string>& files) {
+  if (files.empty()) return "";
+  return "recovery, or a command after it, looks at files that the recorded program has changed and that no image "
+         "holds: " +
+         some_of(files);
+}
+
+Json program_result(const ProgramRun& run) {
+  const ProgramExplored& explored = run.explored;
+  // Findings may be made of what the trace lacks, and so may their absence.
+  const std::string met = other_files_met(run.files.met());
+  const std::vector<std::string> unwatched = run.files.troubles();
+  const bool depends = !met.empty() || !unwatched.empty();
+  const bool unseen = run.pools.lacks_something() || depends;
+  const bool untrusted = unseen || explored.unrepeatable || explored.came_apart;
+  const bool withdrawn = untrusted && !explored.findings.empty();
+  Json searched = explored.searched.empty() ? Json(nullptr) : parse_json(explored.searched);
+  const bool all_schedules =
+      !searched.is_object() || (searched["complete"] == true && searched["model"] == run.options.model);
+  const bool all_images = !explored.functional && !explored.interrupted && explored.counted && !explored.truncated &&
+                          explored.troubles.empty() && !unseen && explored.covered == explored.states;
+  // No schedule could be followed.
+  const bool nothing = searched.is_object() && !all_schedules && explored.crash_points == 0;
+  const std::string printing = printing_options(run.commands);
+  const bool all_outputs = explored.unjudged_outputs == 0;
+  const std::string unjudged =
+      "at " + std::to_string(explored.unjudged_outputs) + " of " + std::to_string(explored.crash_points) +
+      " crash points the output of " + printing + " was not judged: " +
+      (is_acknowledged(run.pools)
+           ? "acknowledgements left the program together, and between them it is not known what it had promised"
+       : explored.overlapped
+           ? "operations of several threads overlap, and not all of their orders were run one after the other"
+           : "recovery fails where the operations have ended and nothing is lost");
+  const bool complete = all_images && all_schedules && all_outputs;
+  const std::string sampled =
+      explored.hung
+          ? std::to_string(explored.timeouts) + " runs did not end within --timeout; the rest was not waited for"
+      : explored.sampled_points == 0 ? ""
+                                     : std::to_string(explored.sampled_points) + " crash point(s) have more than " +
+                                           std::to_string(run.options.images) + " images (--images)";
+  std::vector<std::string> notes = explored.troubles;
+  for (const std::string& sentence : run.pools.unseen) {
+    notes.push_back(sentence + ". The images lack it, so there is no verdict. " + what_to_do(run.pools));
+  }
+  for (const std::string& sentence : run.pools.refused) notes.push_back(sentence + ". So there is no verdict");
+  if (!met.empty()) {
+    notes.push_back(
+        met +
+        ". They are there as the whole run has left them, whatever was lost, so there is no verdict. Program "
+        "mode judges a pool or a device alone: let the program keep in it all that recovery needs");
+  }
+  for (const std::string& sentence : unwatched) notes.push_back(sentence + ". So there is no verdict");
+  if (withdrawn) {
+    notes.push_back(std::to_string(explored.findings.size()) +
+                    " finding(s) were withdrawn: for the reason above nothing can be told from them");
+  }
+  notes.insert(notes.end(), run.notes.begin(), run.notes.end());
+  if (!run.commands.cut) notes.push_back("recovery itself is not cut: --nested 1 does that");
+  if (run.commands.print() && !run.observed) {
+    notes.push_back("the budget ended while " + printing +
+                    " was run on the pool as it was after each operation, so no output was judged");
+  } else if (run.commands.print() && run.expected.observed() == 0) {
+    notes.push_back(explored.operations || !all_outputs
+                        ? "recovery fails where each operation has ended and nothing is lost, so what " + printing +
+                              " printed was not judged"
+                        : "the trace has no marked operations, so " + printing + " only had to end with status 0");
+  } else {
+    if (!all_outputs) notes.push_back(unjudged);
+    if (explored.before_operations > 0) {
+      notes.push_back("at " + std::to_string(explored.before_operations) + " of " +
+                      std::to_string(explored.crash_points) + " crash points " + printing +
+                      " only had to end with status 0: no operation had begun, so that none was acknowledged");
+    }
+  }
+  if (explored.reordered > 0) {
+    notes.push_back("on " + std::to_string(explored.reordered) + " images " + printing +
+                    " printed the right lines in another order, which counts as right: say --ordered "
+                    "where the order means something");
+  }
+  if (run.commands.dump && run.commands.probes.empty()) {
+    notes.push_back("a dump that only reads does not see what only a write would meet: --probe writes to each image");
+  }
+  if (!explored.untraced_because.empty()) {
+    notes.push_back("images were not pruned by what recovery reads: " + explored.untraced_because);
+  }
+  if (explored.left_processes) {
+    notes.push_back("recovery ends before processes that it starts: they were killed with it");
+  }
+  std::vector<std::string> assumed =
+      assumptions(run.options.model, run.options.atoms, repeated(explored), false, run.options.budget_seconds);
+  if (run.pools.has_device()) {
+    assumed.push_back(
+        "a file's size, its blocks and its name are durable at once; of what is written to it, a sector is whole, and "
+        "as the page cache has it when it is written back");
+  }
+  if (run.pools.program.is_object() && run.pools.program.contains("assumes")) {
+    assumed.push_back(run.pools.program["assumes"].get<std::string>());
+  }
+  if (const auto added = run.files.added(); !added.empty()) {
+    assumed.push_back(
+        "how long these files are changes nothing, which the recorded program and recovery both add to: " +
+        some_of(added));
+  }
+  if (!explored.searched.empty()) {
+    assumed.push_back(
+        "threads meet where the compiler pass saw them use the same memory: code that 'powercut cc' did not build runs "
+        "without a switch, and a plain access of a function to its own local variables is not seen");
+  }
+  // Whatever the threads might have done in another order was not looked at.
+  const Json recorded = {{"search", "recorded"},
+                         {"model", run.options.model},
+                         {"threads", run.threads},
+                         {"operations", 0},
+                         {"schedules", 1},
+                         {"states", 0},
+                         {"steps", 0},
+                         {"complete", false}};
+  const bool acknowledged =
+      run.commands.print() && run.expected.observed() > 0 &&
+      (explored.crash_points == 0 || explored.unjudged_outputs + explored.before_operations < explored.crash_points);
+  std::string unsearched;
+  if (searched.is_object()) {
+    searched["judged"] = explored.crash_points;
+    unsearched = searched["model"] == run.options.model
+                     ? searched["reason"].get<std::string>()
+                     : "they were recorded with --model " + searched["model"].get<std::string>();
+    searched["complete"] = all_schedules;
+  }
+  Json operations;
+  if (const auto& marked = explored.operations) {
+    operations = {{"all", marked->first}, {"complete", marked->first - marked->second}};
+  }
+  const Json schedules = searched.is_object() ? searched : run.threads < 2 ? Json(nullptr) : recorded;
+  return {{"event", "result"},
+          {"verdict", untrusted                    ? "unknown"
+                      : !explored.findings.empty() ? "inconsistent"
+                      : !explored.troubles.empty() ? "unknown"
+                      : nothing                    ? "unknown"
+                                                   : "consistent"},
+          {"withdrawn", withdrawn},
+          {"functional", explored.functional},
+          {"events", run.events},
+          {"crash_points", explored.crash_points},
+          {"crash_states", explored.states.str()},
+          {"executions", explored.executions},
+          {"queries", 0},
+          {"loads", 0},
+          {"leaves", explored.outcomes},
+          {"traced", explored.traced},
+          {"repeats", explored.repeats},
+          {"behaviours", explored.behaviours},
+          {"seconds", run.seconds},
+          {"coverage",
+           {{"kind", complete ? "complete" : "sampled"},
+            {"covered", explored.covered.str()},
+            {"total", explored.interrupted || !explored.counted ? Json(nullptr) : Json(explored.states.str())},
+            {"nested_complete", explored.nested_complete ? Json(*explored.nested_complete) : Json(0)},
+            {"acknowledged", acknowledged},
+            {"schedules", schedules},
+            {"operations", operations},
+            {"reason", complete         ? Json(nullptr)
+                       : unseen         ? Json(why_unknown(run, met))
+                       : !all_images    ? Json(reason_of(explored, run.options, sampled))
+                       : !all_schedules ? Json("not all schedules: " + unsearched)
+                                        : Json(unjudged)}}},
+          {"assumptions", assumed},
+          {"not_checked",
+           {{"lines_never_read", nullptr},
+            {"stores_never_reached", nullptr},
+            {"uninstrumented_calls", Json::array()},
+            {"atoms", run.pools.has_device() ? "" : run.options.atoms},
+            {"notes", notes}}}};
+}
+
+}  // namespace powercut

@@ -1,0 +1,30 @@
+// What an exploration in program mode came to, as the `result` event.
+#ifndef POWERCUT_CHECKER_EXPLORATION_WALKS_RESULT_H_
+#define POWERCUT_CHECKER_EXPLORATION_WALKS_RESULT_H_
+
+#include "checker/exploration/walks/explorer.h"
+
+namespace powercut {
+
+struct ProgramRun {
+  const ProgramOptions& options;
+  const ProgramCommands& commands;
+  const ProgramExplored& explored;
+  const ExpectedOutputs& expected;
+  uint64_t events = 0;  // of the trace
+  size_t threads = 0;   // that have stored to a pool
+  double seconds = 0;
+  std::vector<std::string> notes;  // of the workers
+  const TracePools& pools;
+  const FileWatch& files;  // beside the images
+  bool observed = true;    // false: the budget ended while the commands were run on the pools that have lost nothing
+};
+
+// Files beside the pools that the recorded program has changed and the commands have looked at, as a sentence, or
+// nothing: their outcomes depend on more than the images.
+std::string other_files_met(const std::vector<std::string>& files);
+
+Json program_result(const ProgramRun& run);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_EXPLORATION_WALKS_RESULT_H_

@@ -1,0 +1,57 @@
+// The pool files of a program trace: which file each part of the trace's offset space is.
+#ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_IMAGES_TRACE_POOLS_H_
+#define POWERCUT_CHECKER_SUBJECTS_PROGRAM_IMAGES_TRACE_POOLS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/event_stream.h"
+#include "base/result.h"
+#include "tracer/stream/device_layout.h"
+
+namespace powercut {
+
+struct PoolWindow {
+  std::string path;      // as recorded, absolute
+  uint64_t offset = 0;   // of its first byte in the offset space; a multiple of 4096
+  uint64_t size = 0;     // of the file
+  uint64_t address = 0;  // where it was mapped, 0: not known
+  std::optional<DeviceLayout> device = {};
+  // [begin, end) of the file that the program uses like ordinary memory, by its own word.
+  std::vector<std::pair<uint64_t, uint64_t>> volatile_parts = {};
+
+  // Bytes of the offset space: the file's own, or those of a device's words.
+  uint64_t space() const { return device ? device->space(size) : size; }
+};
+
+// A file beside the pools that the recorded program has changed.
+struct OtherFile {
+  std::string path;
+  bool named = false;  // its name came or went
+};
+
+struct TracePools {
+  std::vector<PoolWindow> windows;  // ascending by offset, disjoint
+  uint64_t space = 0;               // size of the offset space: a multiple of the line, at least one
+  Json program;                     // metadata "program", or null
+  // Changes of the pools that the trace has no stores for, one sentence each: its images are not all that there are.
+  std::vector<std::string> unseen;
+  // What was done to a device and is not modelled, one sentence each: the same.
+  std::vector<std::string> refused;
+
+  // Files beside the pools that the program has changed, where its recording has looked.
+  std::vector<OtherFile> other_files;
+
+  bool lacks_something() const { return !unseen.empty() || !refused.empty(); }
+  bool has_device() const;
+};
+
+// Reads a trace's metadata. A trace that names no files (a program built with `powercut cc` that recorded itself) has
+// one pool, whose path is `pool_path`; then it may not be empty.
+Result<TracePools> pools_of_trace(const std::string& metadata, const std::string& trace, const std::string& pool_path);
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_SUBJECTS_PROGRAM_IMAGES_TRACE_POOLS_H_

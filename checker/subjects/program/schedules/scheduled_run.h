@@ -1,0 +1,93 @@
+// Runs a program once, by a schedule (tracer/runtime/threads/schedule_file.h): at fixed addresses, with its pools as
+// they were before, and supervised, since a thread may wait for what the schedule never brings about.
+#ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_SCHEDULES_SCHEDULED_RUN_H_
+#define POWERCUT_CHECKER_SUBJECTS_PROGRAM_SCHEDULES_SCHEDULED_RUN_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "checker/subjects/program/processes/guardian.h"
+#include "tracer/runtime/threads/schedule_file.h"
+
+namespace powercut {
+
+struct ProgramToSchedule {
+  std::vector<std::string> words;
+  std::string cwd;
+  std::string input;  // a file that it reads as its standard input; empty: nothing
+  std::vector<std::string> pools;
+  double most_seconds = 0;   // of one run
+  bool every_store = false;  // eadr: stores to the pools are visible
+};
+
+using Choices = std::vector<uint16_t>;
+
+struct ScheduleRequest {
+  Choices choices = {};
+  runtime::Tail tail = runtime::Tail::kGoesOn;
+  uint64_t seed = 0;
+  uint32_t changes = 0, length = 0;
+  std::vector<uint32_t> order = {};  // kOrder: the thread of each operation, one after the other
+};
+
+struct ScheduledRun {
+  std::vector<runtime::Decision> decisions;
+  std::vector<uint64_t> found;  // places that should have been visible
+  uint32_t threads = 0;
+  runtime::ScheduleEnd end{};
+  uint64_t did = 0;  // digest of all that the threads have done
+  std::string doubt, text;
+  bool followed = false;  // the program has the runtime, and it came to follow the schedule
+  int status = 0;         // of the process; -N: signal N
+  std::string stalled;    // why it was ended from outside; empty: it was not
+};
+
+class ScheduledRuns {
+ public:
+  // Keeps the pools' contents. `folder`: of the guardian, for files of its own.
+  static Result<std::unique_ptr<ScheduledRuns>> create(ProgramToSchedule program, Guardian* guardian,
+                                                       const std::atomic<bool>* cancel);
+  ~ScheduledRuns();
+  ScheduledRuns(const ScheduledRuns&) = delete;
+  ScheduledRuns& operator=(const ScheduledRuns&) = delete;
+
+  Result<ScheduledRun> run(const ScheduleRequest& request);
+  // More places whose uses are visible from now on. False: there is no room for them.
+  bool add_places(const std::vector<uint64_t>& places);
+  // Of the last run.
+  const std::string& stream() const { return stream_; }
+  std::string output() const { return folder_ + "/stdout"; }
+  std::string errors() const { return folder_ + "/stderr"; }
+
+ private:
+  // A pool file as it was: blocks that hold something, by their offset.
+  struct PoolCopy {
+    std::string path;
+    bool exists = false;
+    uint64_t size = 0;
+    uint32_t mode = 0;
+    std::vector<std::pair<uint64_t, std::string>> blocks = {};
+  };
+  ScheduledRuns(ProgramToSchedule program, Guardian* guardian, const std::atomic<bool>* cancel)
+      : program_(std::move(program)), guardian_(guardian), cancel_(cancel), folder_(guardian->folder()) {}
+  std::optional<EngineError> keep_pools();
+  std::optional<EngineError> put_pools_back() const;
+  void prepare(const ScheduleRequest& request);
+  Result<pid_t> start() const;
+  // Waits for the end; what there is to say if it has to be brought about.
+  std::string supervise(pid_t process, int* status) const;
+
+  ProgramToSchedule program_;
+  Guardian* guardian_;
+  const std::atomic<bool>* cancel_;
+  const std::string folder_;
+  std::string stream_;
+  std::vector<PoolCopy> pools_;
+  runtime::ScheduleFile* file_ = nullptr;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_SUBJECTS_PROGRAM_SCHEDULES_SCHEDULED_RUN_H_

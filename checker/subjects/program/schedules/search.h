@@ -1,0 +1,103 @@
+// Which schedules of a program are run: every one with at most so many preemptions, those with few of them first
+// (Musuvathi and Qadeer, PLDI 2007), or random ones. A program cannot be put back to a state that it was in, so each
+// schedule is run from the beginning of the program: a list of choices that leads to a decision, one choice there, and
+// then no preemption.
+//
+// Known inaccuracies: replayer/SCHEDULES.md, "Programs".
+#ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_SCHEDULES_SEARCH_H_
+#define POWERCUT_CHECKER_SUBJECTS_PROGRAM_SCHEDULES_SEARCH_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/event_stream.h"
+#include "checker/subjects/program/schedules/schedule_tree.h"
+#include "checker/subjects/program/schedules/scheduled_run.h"
+#include "replayer/schedules/search.h"
+#include "tracer/stream/converter.h"
+
+namespace powercut {
+
+struct ProgramSearchOptions {
+  std::string kind = "bounded";
+  std::string model = "adr";
+  SearchLimits limits;          // preemptions are set
+  double most_seconds = 0;      // of all schedules
+  std::set<int> allowed = {0};  // exit statuses
+};
+
+class ProgramSearch {
+ public:
+  // `metadata` of the trace, from what the stream of the first run tells.
+  using Metadata = std::function<Result<std::string>(const StreamSurvey&)>;
+
+  // All arguments outlive this. `scratch`: a file for the trace of one run.
+  ProgramSearch(const ProgramSearchOptions& options, ScheduledRuns* runs, std::string scratch, std::string trace,
+                Metadata metadata)
+      : options_(options),
+        runs_(runs),
+        scratch_(std::move(scratch)),
+        trace_(std::move(trace)),
+        metadata_(std::move(metadata)) {}
+
+  // Writes the trace. An error where the program cannot be recorded at all.
+  std::optional<EngineError> run();
+
+  // The `schedules` object of an engine's result.
+  Json summary() const;
+  // Of the first run: nothing while it has come to no pool.
+  const std::optional<StreamSurvey>& survey() const { return survey_; }
+  int status() const { return status_; }
+  const std::string& stalled() const { return stalled_; }
+
+ private:
+  struct Way {
+    Choices choices;
+    std::shared_ptr<const std::vector<runtime::Decision>> decisions;  // that the choices were made of
+  };
+
+  bool first_run();
+  void rehearse();
+  void bounded();
+  void sampled();
+  // Runs operations that overlap one after the other, in each order that may explain what they have answered.
+  void run_orders();
+  bool run_order(const std::vector<uint32_t>& threads);
+  // Runs it, and adds it to the tree. Nothing: the search has to end.
+  std::optional<ScheduledRun> follow(const ScheduleRequest& request);
+  std::optional<ScheduledRun> run_once(const ScheduleRequest& request);
+  std::optional<RunEvents> events_of_run();
+  bool does_it_again(const ScheduledRun& run);
+  void judge_end(const ScheduledRun& run);
+  bool learn(const ScheduledRun& run);
+  // The search ends, or it goes on without what lies behind the schedule at hand. False.
+  bool give_up(std::string reason);
+  bool pass_over(std::string reason);
+  // Ways that part from a run behind the decisions that were asked for.
+  void branch(const ScheduledRun& run, const Way& way, std::vector<std::vector<Way>>* ways);
+
+  const ProgramSearchOptions& options_;
+  ScheduledRuns* runs_;
+  const std::string scratch_, trace_;
+  const Metadata metadata_;
+  const double start_ = seconds_now();
+  std::unique_ptr<ScheduleTree> tree_;
+  std::optional<StreamSurvey> survey_;
+  std::optional<EngineError> error_;
+  std::set<uint64_t> places_;
+  SearchCounts counts_;
+  uint32_t threads_ = 1;
+  uint32_t length_ = 0;  // decisions of the longest schedule so far
+  bool over_ = false;
+  size_t passed_over_ = 0, stalls_ = 0;
+  int status_ = 0;
+  std::string stalled_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_SUBJECTS_PROGRAM_SCHEDULES_SEARCH_H_

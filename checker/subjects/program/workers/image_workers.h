@@ -1,0 +1,159 @@
+// Several workers that share the work of crash points. Which images are run, and what is made of their outcomes, does
+// not depend on how many workers there are.
+//
+// A worker that would wait takes a run ahead: an image of a crash point that has not come yet. Nobody hears of it until
+// trace() asks for the same image, so it changes when something is known, and never what.
+//
+// The definite lines of the images are the crash points' in their order, as changes from each to the next. A worker
+// that goes from one to another, forwards or back, takes over those that lie between.
+//
+// Two walks tell of the crash points: the explorer's, by next(), and the one ahead of it, by foresee(). Each crash
+// point has its ordinal in the trace and a digest of its changes, in which both walks must agree. Before each run the
+// image that the worker has made must have the name that the caller has given. A difference is a defect of powercut: it
+// is an error, after which nothing is run any more (came_apart()).
+#ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_WORKERS_IMAGE_WORKERS_H_
+#define POWERCUT_CHECKER_SUBJECTS_PROGRAM_WORKERS_IMAGE_WORKERS_H_
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "absl/container/flat_hash_map.h"
+#include "checker/subjects/program/images/image_name.h"
+#include "checker/subjects/program/workers/image_worker.h"
+
+namespace powercut {
+
+// An image: for each set of the crash point's, the content that it takes.
+using Choice = std::vector<uint32_t>;
+// Lines that are definite from a crash point on, or were before and have this content first.
+using BaseLines = std::vector<std::pair<uint64_t, Content>>;
+
+class ImageWorkers {
+ public:
+  // `workers`: at least one.
+  explicit ImageWorkers(std::vector<std::unique_ptr<ImageWorker>> workers);
+  ~ImageWorkers();
+  ImageWorkers(const ImageWorkers&) = delete;
+  ImageWorkers& operator=(const ImageWorkers&) = delete;
+
+  // Goes on to the next crash point of the walk. Its changes may have been told of before, by foresee(). An error where
+  // they were others, or those of another crash point.
+  [[nodiscard]] std::optional<EngineError> next(uint64_t ordinal, const BaseLines& changes);
+  // The line, which sets of others' making had, is as the crash point has it again.
+  void base(uint64_t line, const Content& content);
+  // Runs the images of `choices` over `sets`, which have `names`; the outcomes are in their order. The first error in
+  // this order wins. `elsewhere`: as of ImageWorker::run().
+  Result<std::vector<ProgramOutcome>> run(const LineSets& sets, std::span<const Choice> choices,
+                                          std::span<const ImageName> names, bool elsewhere = false);
+  // As run(), by ImageWorker::trace().
+  Result<std::vector<ImageWorker::Traced>> trace(const LineSets& sets, std::span<const Choice> choices,
+                                                 std::span<const ImageName> names);
+  // All lines are zeros again, and no crash point has come.
+  void clear();
+  // Copies the files of an image of the crash point at hand to `to`, or to `to`.0, `to`.1, … where there are several.
+  Result<std::vector<std::string>> copy(const LineSets& sets, const Choice& choice, const ImageName& name,
+                                        const std::string& to);
+
+  // Crash points that have come, and that are told of.
+  size_t now() const { return now_; }
+  size_t foreseen() const { return marks_.size(); }
+  // The changes of a crash point before which the walk has `before` others. Returns whether nobody has told of it yet;
+  // an error as of next().
+  Result<bool> foresee(size_t before, uint64_t ordinal, const BaseLines& changes);
+  // Whether the walks or a worker's image were not what they should be. Nothing that was run is to be trusted then.
+  bool came_apart() const;
+  // How many more runs ahead keep all workers busy, if so many images are traced now.
+  size_t room(size_t traced) const;
+  // An image of the last crash point that is told of, to be traced ahead.
+  void trace_ahead(const std::shared_ptr<const std::vector<LineSet>>& sets, const Choice& choice,
+                   const ImageName& name);
+
+  // Whether traced runs report their reads themselves.
+  bool report() const;
+  // Whether any run has asked for the time, as far as that is known.
+  ImageWorker::Clock clock() const;
+  // ImageWorker::shift_clock() of each; no run is under way.
+  void shift_clock(int seconds);
+  // ImageWorker::distrust_reports() of each. False where it changes nothing.
+  bool distrust_reports(const std::string& why);
+  const TracePools& pools() const { return members_.front()->worker->pools(); }
+  ImageWorker& first() { return *members_.front()->worker; }
+
+ private:
+  struct Line {
+    uint64_t line;
+    Content before, after;
+  };
+  using Changes = std::vector<Line>;
+  struct Member {
+    std::unique_ptr<ImageWorker> worker;
+    BaseLines behind;  // of base() and clear(): lines that it has not taken over yet
+    size_t at = 0;     // the crash point that its definite lines are of, once `behind` is taken over
+  };
+  // How a crash point is known again.
+  struct Mark {
+    uint64_t ordinal, digest;  // the latter of its changes
+    bool operator==(const Mark&) const = default;
+  };
+  struct Ahead {
+    size_t point;
+    ImageName name;
+    std::shared_ptr<const std::vector<LineSet>> sets;
+    Choice choice;
+    bool begun = false, ended = false;
+    std::optional<ImageWorker::Traced> traced = {};  // when it has ended well
+  };
+  // What is done with one image; the outcome's place is its number.
+  using Job = std::function<std::optional<EngineError>(ImageWorker& worker, size_t number)>;
+  using Lock = std::unique_lock<std::mutex>;
+  std::optional<EngineError> each(const LineSets& sets, std::span<const Choice> choices,
+                                  std::span<const ImageName> names, const Job& job);
+  void work(Member* member);
+  // Makes the image of `choice`, of a crash point, the worker's; false where it does not come to have this name. `lock`
+  // is held before and after.
+  bool place(Member* member, size_t point, const LineSets& sets, const Choice& choice, const ImageName& name,
+             Lock* lock);
+  void move(Member* member, size_t point, Lock* lock);
+  void take_images(Member* member, Lock* lock);
+  // False when there are no runs ahead to make.
+  bool take_ahead(Member* member, Lock* lock);
+  // Takes a crash point in that stands behind `at` others, or compares it with what is known of it. Returns whether it
+  // is new.
+  Result<bool> tell(size_t at, uint64_t ordinal, const BaseLines& changes);
+  void add_point(const Mark& mark, const BaseLines& changes);
+  // Gives runs ahead of crash points before this one up.
+  void forget_ahead(size_t point);
+  // No run ahead is under way or will be.
+  void settle(Lock* lock);
+
+  std::vector<std::unique_ptr<Member>> members_;
+  std::vector<std::thread> threads_;  // of all workers but the first, which the caller's thread works
+
+  mutable std::mutex mutex_;
+  std::condition_variable given_, done_;
+  // Of the run at hand.
+  const LineSets* sets_ = nullptr;
+  std::span<const Choice> choices_;
+  std::span<const ImageName> image_names_;
+  const Job* job_ = nullptr;
+  size_t next_ = 0, finished_ = 0;
+  std::vector<std::optional<EngineError>> errors_;
+  bool failed_ = false;  // what has not begun is left out
+  bool ending_ = false;
+  // The crash points: their changes, but for the first ones, which all members have taken over.
+  std::deque<std::shared_ptr<const Changes>> points_;
+  size_t dropped_ = 0, now_ = 0, kept_ = 0;  // kept_: lines in points_
+  std::vector<Mark> marks_;                  // of all crash points that were told of
+  std::optional<EngineError> apart_;
+  absl::flat_hash_map<uint64_t, Content> last_;  // of all lines in points that were told of, what they are behind these
+  absl::flat_hash_map<ImageName, std::shared_ptr<Ahead>> ahead_;
+  std::deque<std::shared_ptr<Ahead>> to_begin_;
+  size_t under_way_ = 0;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_CHECKER_SUBJECTS_PROGRAM_WORKERS_IMAGE_WORKERS_H_
