@@ -1,7 +1,7 @@
 """Comments, docstrings, messages and pages keep the mechanical rules of prose; `prose.py` reads them.
 
-`prose_allowed.txt` says how many faults a file still has, and its numbers only shrink. A file with more faults fails. A file
-with fewer fails as well: `python -m tests.house.prose --write` then shortens the list.
+`prose_allowed.txt` says how many faults a file still has, and its numbers only shrink. A file with more faults fails.
+A file with fewer fails as well: `python -m tests.house.prose --write` then shortens the list.
 """
 
 from __future__ import annotations
