@@ -292,3 +292,19 @@ def test_axe_notices_what_it_should(new_page: Open, sample_runs: list[Raw], tmp_
     page = new_page(written(deepcopy(sample_runs), tmp_path))
     page.evaluate("document.getElementById('theme').textContent = ''")
     assert [found for found in violations(page) if found.startswith("button-name")]
+
+
+@pytest.mark.parametrize("height", [800, 900])
+def test_a_single_run_shows_its_finding_on_the_first_screen(
+    new_page: Open, explained: Raw, sample_runs: list[Raw], tmp_path: Path, height: int
+) -> None:
+    """The headline, the story, the command, and both stores of the cause, without scrolling."""
+    run = {**next(run for run in sample_runs if run["findings"]), "findings": [explained]}
+    page = new_page(written([run], tmp_path), viewport={"width": 1400, "height": height})
+    finding = page.locator(".finding[open]")
+    seen = [".story", ".reproduce", ".cause-sentence", ".order .place:first-child .store-head"]
+    seen += [".order .place:last-child .store-head"] + [".order .source .focus"] * (height == 900)
+    for part in seen:
+        box = finding.locator(part).first.bounding_box()
+        assert box and box["y"] + box["height"] <= height, part
+    assert page.evaluate("scrollY") == 0
