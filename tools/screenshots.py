@@ -2,15 +2,17 @@
 
     .venv/bin/python tools/screenshots.py [FOLDER]      # `make screenshots`
 
-FOLDER (default build/screenshots) keeps the records, in .powercut; what is there already is not recorded again. The
+FOLDER (default build/screenshots) keeps the records, in .powercut, and a second call does not record them again. The
 pictures go to docs/images, each with few enough colours to stay below 150 kB.
 """
 
 from __future__ import annotations
 
 import io
+import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -33,7 +35,7 @@ class Shot:
     scheme: Literal["light", "dark"] = "light"
     size: tuple[int, int] = (1200, 900)
     open: tuple[str, ...] = ()  # more details to open
-    inside: str = ""  # what of it, once it is open, is at the top instead
+    inside: str = ""  # an element in `at` that is at the top instead, once `at` is open
 
 
 SHOTS = (
@@ -48,6 +50,12 @@ SHOTS = (
     Shot(name="necessity", at="#necessity", open=("#necessity .target",)),
     Shot(name="cost", at="#costs", size=(1200, 760)),
     Shot(name="states", at="#states", scheme="dark", size=(1200, 620)),
+)
+#: The report of a single run: the first example of the README.
+FIRST_SHOTS = (Shot(name="first-finding", at="#top", size=(1200, 960)),)
+FIRST_RUN = (
+    *("--setup", "./ledger create ledger.pool", "--record", "./ledger-bug run ledger.pool"),
+    *("--recover", "./ledger-bug check ledger.pool", "--pool", "ledger.pool"),
 )
 
 
@@ -74,6 +82,14 @@ def record(folder: Path) -> Path:
     return folder / ".powercut" / "report.html"
 
 
+def record_first(folder: Path) -> Path:
+    """The report of the ledger that forgets a flush. The picture names `folder`."""
+    shutil.copytree(ROOT / "docs" / "examples" / "raw-intrinsics", folder)
+    subprocess.run(["make", "-s"], cwd=folder, check=True)
+    run(folder, "run", *FIRST_RUN, "--format", "html")
+    return folder / ".powercut" / "report.html"
+
+
 def run(folder: Path, *arguments: str) -> None:
     """One command of powercut; findings are what the pictures are of, so exit code 1 is fine."""
     done = subprocess.run([POWERCUT, *arguments], cwd=folder, capture_output=True, text=True, check=False)
@@ -81,13 +97,13 @@ def run(folder: Path, *arguments: str) -> None:
         raise SystemExit(f"powercut {' '.join(arguments)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
 
 
-def photograph(report: Path, images: Path) -> None:
+def photograph(report: Path, shots: tuple[Shot, ...], images: Path) -> None:
     from playwright.sync_api import sync_playwright
 
     images.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--headless", "--no-sandbox"])
-        for shot in SHOTS:
+        for shot in shots:
             width, height = shot.size
             page = chromium.new_page(viewport={"width": width, "height": height}, color_scheme=shot.scheme)
             page.goto(report.as_uri())
@@ -129,7 +145,10 @@ def _small(png: bytes) -> bytes:
 
 def main() -> None:
     folder = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT / "build" / "screenshots"
-    photograph(record(folder), IMAGES)
+    photograph(record(folder), SHOTS, IMAGES)
+    first = Path(tempfile.gettempdir()) / "powercut" / "ledger"
+    shutil.rmtree(first, ignore_errors=True)
+    photograph(record_first(first), FIRST_SHOTS, IMAGES)
 
 
 if __name__ == "__main__":
