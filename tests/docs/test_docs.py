@@ -69,7 +69,7 @@ def program(folder: Path) -> Path:
 
 
 PLACES: dict[str, Callable[[Path], Path]] = {
-    "docs/program-mode.md": program,
+    **{f"docs/{page.name}": program for page in DOCS.glob("program-*.md")},
     "docs/pmreorder.md": program,
     "README.md": clone,
 }

@@ -1,7 +1,7 @@
 """What program mode must say of a straight-line program, by brute force: each command is performed on every legal image
 of every crash point, and nothing is known of what a command reads.
 
-The images are the reference's (`replayer/reference`); the rules for outputs are those of `docs/program-mode.md`: after
+The images are the reference's (`replayer/reference`); the rules for outputs are those of `docs/program-contents.md`: after
 a crash the output is that of the operations which had ended, or that of the one in flight as well.
 """
 
