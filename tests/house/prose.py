@@ -1,7 +1,7 @@
 """Finds sentences that break the mechanical rules of prose: their first word, their length, their bare pronouns.
 
-Input: the text of a C, C++, Python or Markdown file. Output: the faults of its comments, docstrings, messages and pages.
-`test_prose.py` compares the number of faults of a file with `prose_allowed.txt`.
+Input: the text of a C, C++, Python or Markdown file. Output: the faults of its comments, docstrings, messages or
+paragraphs. `test_prose.py` compares the number of faults of a file with `prose_allowed.txt`.
 
 `python -m tests.house.prose FILE…` prints the faults of files. `--write` writes `prose_allowed.txt`, unless a number
 grows.
