@@ -1,1 +1,1 @@
-"""What every other room needs: errors and exit codes, paths, files that people wrote, trust, cores."""
+"""The foundation of all rooms: errors and exit codes, paths, files that people wrote, trust, cores."""

@@ -15,7 +15,7 @@ def cores() -> int:
 
 
 def joined(act: Callable[[Item], Iterable[Result]], items: Iterable[Item]) -> list[Result]:
-    """What `act` gives for each item, in the order of the items; one item a core at a time. For work that waits for
-    processes."""
+    """Calls `act` for each item, one item a core at a time, and returns the results in the order of the items. Meant
+    for work that waits for processes."""
     with ThreadPoolExecutor(cores()) as pool:
         return [result for results in pool.map(lambda item: list(act(item)), items) for result in results]

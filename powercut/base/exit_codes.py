@@ -5,7 +5,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What a command's exit status says."""
+    """The exit status of a command."""
 
     #: Nothing was found, and the whole state space was covered.
     CLEAN = 0

@@ -38,7 +38,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """The same of bytes."""
+    """Writes bytes to a file durably and as a whole."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _replace(path, content)

@@ -12,11 +12,11 @@ from pathlib import Path
 from powercut.base.errors import UsageError
 
 ENGINE_NAME = "powercut-engine"
-#: What the debug information of our own libraries calls the project's folder (cmake/PowercutFlags.cmake).
+#: The project's folder as the debug information of our own libraries calls it (cmake/PowercutFlags.cmake).
 BUILT_FROM = "/powercut"
 _NATIVE = Path(__file__).resolve().parents[1] / "native"
 _INSTALLED = _NATIVE.is_dir()
-#: What to do where a part is missing, or is of another build than the rest.
+#: Advice for a part that is missing, or is of another build than the rest.
 BUILD = "Install the package powercut again." if _INSTALLED else "Run 'make build' in the project's folder."
 BUILD_STEP = f"{BUILD} 'powercut doctor' shows what is missing."
 

@@ -1,4 +1,5 @@
-"""What a gate asks of git: which commit a revision is, which one the working folder is at, and what files were then."""
+"""A gate's questions to git: which commit is a revision, which commit is the working folder at, which files were
+there?"""
 
 import os
 import subprocess
@@ -61,7 +62,7 @@ def renamed_files(commit: str) -> dict[Path, Path]:
 
 
 def _git(*arguments: str) -> str | None:
-    """What git prints, without the last newline; None when it fails or is not installed."""
+    """Returns the output of git without the last newline; None when git fails or is not installed."""
     try:
         answer = subprocess.run(
             ["git", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from powercut.base.errors import HarnessError
 
-#: What is killed with this process may still write there for a moment.
+#: Children that die with this process may still write there for a moment.
 _KEEPER = """
 trap '' INT TERM HUP QUIT
 mkdir -m 700 "$1" || exit

@@ -12,7 +12,8 @@ from powercut.base.user_files import Unreadable, parse_toml
 
 
 def tables(text: str, *, place: str, form: str) -> dict[str, Any]:
-    """What a file at `place` holds; UsageError with its line where it is no TOML. `form` says where the format is."""
+    """Reads the TOML file at `place`. Raises UsageError, with the line, for a file that is no TOML. `form` says where
+    the format is."""
     try:
         return parse_toml(text)
     except tomllib.TOMLDecodeError as error:

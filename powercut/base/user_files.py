@@ -1,7 +1,7 @@
 """The one place at which files that people or other programs wrote are read: whatever lies under a path, and whatever
 it holds, ends in a value or in one sentence.
 
-Only a regular file is read: opening a pipe waits for its other end, a device may never end. What is read is bounded in
+Only a regular file is read: opening a pipe waits for its other end, a device may never end. The content is bounded in
 size and in depth, since everything that walks over a value later goes down the stack.
 """
 

@@ -5,10 +5,10 @@ The idea: the smallest set of lost lines whose return makes the image consistent
 - B: give the image its lost lines back, one, two or three at a time. The smallest set that helps is B. Where not even
   all of them help, nothing that the program had written is missing: then B is what it writes *next*, and the first
   later crash point of the same operation at which everything visible is consistent shows it.
-- A: leave B lost and let everything else be as the program saw it, and go back in time, crash point by crash point, for
-  as long as that is wrong. What happened just before the first wrong one is A: a store, or the end of an operation,
-  which told the caller that B is safe. Where it is as wrong before B is made, A is looked for further back. Where it is
-  wrong from the first crash point on, A is the end of the operation that stored B.
+- A: leave B lost and let everything else be as the program saw it. Go back in time, crash point by crash point, as long
+  as the image is wrong. A happened just before the first wrong image: A is a store, or the end of an operation that
+  told the caller that B is safe. If the image is wrong before B is made, look for A further back. If the image is wrong
+  from the first crash point on, A is the end of the operation that stored B.
 
 Both are narrowed from lines to stores: a line persists in program order, so the first store of it that helps is B.
 
@@ -16,9 +16,9 @@ Both are narrowed from lines to stores: a line persists in program order, so the
 second bug that breaks the same invariant of the same query in another place, such as another crash of recovery, is
 another symptom: an image that comes to it is past this one.
 
-Known inaccuracies: sets of more than three lines are not tried, nor more than `MOST_IMAGES` at a time; a cause that
-needs two independent losses at once is told by the first set that helps. Of cuts inside recovery, only the last is
-looked at.
+Known inaccuracies: sets of more than three lines are not tried, nor more than `MOST_IMAGES` at a time. A cause that
+needs two independent losses at once is told by the first set that helps. Only the last cut inside recovery is looked
+at.
 """
 
 from collections.abc import Callable, Sequence
@@ -113,8 +113,8 @@ class _Search:
     def of_its_kind(self, answer: Answer) -> bool:
         """Whether the finding's invariant fails there in the same way, whatever was asked.
 
-        What was asked may have become right before the rest, such as one key of a locked segment that moved away, or be
-        asked otherwise, such as a region that has another number now.
+        The finding's query may have become right before the rest, as for one key of a locked segment that moved away.
+        The query may also read differently, as for a region that has another number now.
         """
         return any((invariant, ending) == self.symptom[::2] for invariant, _, ending in answer.symptoms)
 
@@ -130,7 +130,7 @@ class _Search:
 
     @cached_property
     def visible(self) -> dict[int, Answer]:
-        """What the program could read, at the crash points around the cut, by number."""
+        """Returns the image that the program could read, for each crash point around the cut, by number."""
         here = self.image.crash_point
         return self.judge.between(here - REACH - 1, here + REACH)
 
@@ -171,7 +171,7 @@ class _Search:
         return Image(crash_point=self.image.crash_point, level=self.image.level.with_lines(lines))
 
     def _missing(self, line: int) -> list[TraceEvent]:
-        """Of the stores of a line that were lost, the one that has to return: all before it return with it."""
+        """Returns the lost store of a line that has to return: all stores before it return with it."""
         stores = sorted(
             (
                 store
@@ -195,7 +195,7 @@ class _Search:
     def _next_store(self) -> Culprits:
         """Everything visible at the cut is wrong as well: what the program writes next is missing."""
         here, visible = self.image.crash_point, self.visible
-        # What a later operation stores is no part of this one: the program had finished, and it was wrong.
+        # A later operation's stores are no part of this finding: the program had finished, and the image was wrong.
         end = self.view.underway_until(visible[here].event + visible[here].when.startswith("after"))
         later = [answer for number, answer in visible.items() if number > here and answer.event <= end]
         whole = next((answer for answer in later if not self.of_its_kind(answer)), None)
@@ -284,7 +284,7 @@ class _Search:
         return str(self.image.level.lines.get(line, FLOOR))
 
     def _needed_at(self, image: Image, stores: Sequence[TraceEvent], visible: Answer) -> tuple[TraceEvent, ...]:
-        """Of `stores`, those of the smallest set of lines without which the image is right."""
+        """Returns those of `stores` that lie in the smallest set of lines without which the image is right."""
         lines = list(dict.fromkeys(line * LINE for event in reversed(stores) for line in event.lines()))
         for size in range(1, min(LARGEST_SET, len(lines)) + 1):
             sets = list(islice(combinations(lines, size), MOST_IMAGES))

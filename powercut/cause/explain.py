@@ -2,9 +2,9 @@
 
 This comes after a run: its findings are on disk already, and are written again with the fields `minimal`, `cause`,
 `bug` and `drawing` (checker/RUN.md). Drawings are cheap: more findings have one than are explained. A bug is explained
-once: of the findings that blame the same store (`bugs`) the first is, and the others get its cause where a cheap check
-shows that it is theirs (`shared_cause`), or none. What several runs of a command have in common is explained in the
-first of them, so that what is explained does not depend on how many ran at a time.
+once. The first finding that blames a store (`bugs`) is explained; other findings get its cause if a cheap check
+confirms it (`shared_cause`), else none. A bug of several runs is explained in the first of these runs. The explained
+findings thus do not depend on how many runs go on at a time.
 """
 
 import itertools
@@ -45,12 +45,14 @@ DEFAULT_MOST_OF_VARIANT = 4
 FOLDER = "minimal"
 #: Findings of a run that are checked for the cause of another one.
 MOST_SHARED = 64
-#: Of one finding after a run; a search for a smaller case that ends here says so, and 'powercut explain' goes on.
+#: Seconds for one finding after a run. A search for a smaller case that ends here says so, and 'powercut explain' goes
+#: on.
 _SECONDS = 60.0
 LIMITS = minimise.Limits(considered=120, seconds=_SECONDS)
-#: Of one that needs no power cut: its operation and its answer say most of it, and a debugger finds the rest.
+#: Limits for a finding that needs no power cut: its operation and its answer say most of it, and a debugger finds the
+#: rest.
 FUNCTIONAL_LIMITS = minimise.Limits(considered=30, seconds=10.0)
-#: Of a budget: with less there is no point in beginning, in seconds.
+#: The least budget, in seconds, with which there is a point in beginning.
 LEAST = 0.5
 NO_TIME = "The budget was used up before it could be looked for; 'powercut explain' takes the time that it needs."
 #: For the listener: explanations are no runs.
@@ -59,7 +61,7 @@ _ORDER = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Name:
-    """What several runs may have in common."""
+    """State that the explanations of several runs share."""
 
     fingerprint: str
     target: str
@@ -73,7 +75,7 @@ class Name:
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """What cannot be had is None, or says why."""
+    """Fields that cannot be had are None, or say why."""
 
     minimal: Minimal | None = None
     cause: Cause | None = None
@@ -103,7 +105,7 @@ class Explainer:
     _told: dict[tuple[str, str], FindingRecord] = field(default_factory=dict)
     _count: Counter[tuple[str, str]] = field(default_factory=Counter)
     _orders: Iterator[int] = field(default_factory=lambda: itertools.count(_ORDER))
-    #: What was begun before its run's turn; its groups, and how much of each variant.
+    #: Explanations begun before their run's turn; below, their groups, and how many of each variant.
     _ahead: dict[Name, Future[Explanation]] = field(default_factory=dict)
     _ahead_groups: set[tuple[str, str]] = field(default_factory=set)
     _ahead_count: Counter[tuple[str, str]] = field(default_factory=Counter)

@@ -1,12 +1,13 @@
 """Fixes as edits of a trace (checker/EDITS.md), and what becomes of the trace with them.
 
-A fix belongs to a line of source, so it is applied wherever the run passes that line by the same path of calls, not
-only where the finding is. Three fixes are known:
+A fix belongs to a line of source. It is applied wherever the run passes that line by the same path of calls, not only
+where the finding is. Three fixes are known:
 
 - `fence`: B's line is flushed before A, but no fence follows the flush: a fence after each such flush.
 - `flush-and-fence`: the line of B is flushed and a fence follows, right after B.
-- `reorder`: A is stored before B. A is moved behind B, and each is flushed and fenced. Where the program stores to A's
-  bytes again before it comes to B, all that it does from A until then is moved, in its order: what it cleared for.
+- `reorder`: A is stored before B. A is moved behind B, and each is flushed and fenced. The program may store to A's
+  bytes again before it comes to B. Then everything that it does from A until the last such store is moved, in its
+  order.
 
 Known inaccuracies: the values in an edited trace are those that were recorded. Where the code would compute others
 after the change, the trace does not know them.
@@ -31,7 +32,7 @@ FixKind = Literal["fence", "flush-and-fence", "reorder"]
 
 @dataclass(frozen=True, kw_only=True)
 class Edits:
-    """What is to be done to a trace; empty when the fix fits nowhere in it."""
+    """The edits of a trace that apply a fix; empty when the fix fits nowhere in the trace."""
 
     insert: tuple[dict[str, Any], ...] = ()
     move: tuple[dict[str, Any], ...] = ()
@@ -59,7 +60,7 @@ class Fix:
     second: tuple[tuple[str, ...], ...] = ()
     #: Stacks of recovery's stores, as frames of a finding record.
     recovery: tuple[tuple[places.Frame, ...], ...] = ()
-    #: Of `reorder`: A is moved with all that follows until its bytes are stored to for the last time.
+    #: For `reorder`: A is moved with all events up to the last store to A's bytes.
     block: bool = False
 
     def edits(self, view: TraceView) -> Edits:
@@ -91,7 +92,8 @@ class Fix:
                         yield {"after": event.index, "flush": None, "fence": "sfence", "stack_of": event.index}
 
     def _waiting(self, view: TraceView) -> Iterator[tuple[list[TraceEvent], list[list[TraceEvent]]]]:
-        """What is to be moved, each A or block of A, with the B's behind it that it waits for; there may be none."""
+        """Returns each A, or block of A, that is to be moved, with the B's behind it that it waits for; may be
+        empty."""
         firsts = self._firsts(view)
         seconds = sorted((group for path in self.second for group in view.groups(path)), key=lambda g: g[0].index)
         for group in seconds:
@@ -113,7 +115,7 @@ class Fix:
             if not behind:
                 continue
             last = max(b[-1].index for b in behind)
-            # Those that go to one place go together: they may store to the same bytes, and keep their order.
+            # Blocks that go to one place go together: they may store to the same bytes, and keep their order.
             if last not in move:
                 insert += [_durable(b, view) for b in behind]
             move.setdefault(last, []).extend(event.index for event in group)
@@ -143,7 +145,7 @@ class Fix:
 
 
 def _block(group: Sequence[TraceEvent], until: Sequence[TraceEvent]) -> list[TraceEvent]:
-    """What the thread stores, flushes and fences from A on, up to its last store to A's bytes."""
+    """Returns the thread's stores, flushes and fences from A on, up to its last store to A's bytes."""
     begin = min(event.offset for event in group)
     end = max(event.offset + event.size for event in group)
     mine = [
@@ -205,7 +207,7 @@ def candidates(culprits: Culprits, view: TraceView) -> list[Fix]:
     first = _paths(culprits.first, view)
     if culprits.in_recovery:
         stacks = tuple(tuple(s.record.stack) for s in culprits.first if isinstance(s, RecoveryStore))
-        # What recovery does, the program may do by the same code.
+        # The program may do the work of recovery by the same code.
         return [Fix(kind="flush-and-fence", first=(), recovery=stacks)] if stacks else []
     if not first:
         return []

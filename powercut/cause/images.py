@@ -1,4 +1,5 @@
-"""What recovery and every query make of crash images that we name: the question behind each step of a root cause."""
+"""Asks what recovery and every query make of crash images that we name: the question behind each step of a root
+cause."""
 
 import json
 import time
@@ -37,7 +38,7 @@ class Level:
     lines: Mapping[int, str] = field(default_factory=dict)
 
     def with_lines(self, lines: Mapping[int, str]) -> "Level":
-        """The same with other contents for some lines."""
+        """Returns this level with other contents for some lines."""
         return Level(rest=self.rest, lines={**self.lines, **lines})
 
     def as_json(self) -> dict[str, Any]:
@@ -82,7 +83,7 @@ class Image:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What became of an image. One that no power cut can leave is not legal, and has no symptoms."""
+    """The result of an image. An image that no power cut can leave is not legal, and has no symptoms."""
 
     legal: bool
     crash_point: int
@@ -120,7 +121,7 @@ class Judge:
     trace: Path
     model: str
     atoms: str
-    #: Of a program: the commands that judge an image, which may take long.
+    #: Commands that judge an image of a program, which may take long.
     recovery: Recovery | None = None
     deadline: Deadline = field(default_factory=Deadline)
     interrupt: engine.Interrupt | None = None
@@ -134,7 +135,7 @@ class Judge:
         return [answers[number] for number in range(len(images))]
 
     def between(self, first: int, last: int) -> dict[int, Answer]:
-        """What the program could read, at each crash point of [first, last] that the trace has."""
+        """Returns the image that the program could read, at each crash point of [first, last] that the trace has."""
         request = {"id": 0, "crash_point": [max(first, 0), last], **Level().as_json(), "nested": None}
         return {answer.crash_point: answer for _, answer in self._asked([request])}
 

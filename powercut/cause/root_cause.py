@@ -1,9 +1,9 @@
 """The root cause of a finding, and a fix that was tried: the field `cause` of a finding record (checker/RUN.md).
 
 Which two places belong together is found on the finding's image (`culprits.py`). Whether a flush, a fence or another
-order mends it is not argued but tried: the fix is applied to the trace and the whole trace is explored again. What then
-is still wrong gets a root cause of its own, and a fix on top, a few times. Where one finding needs B before A and the
-next one A before B, no order is right: the two must become durable together, which no flush can do.
+order mends the bug is not argued but tried: the fix is applied to the trace and the whole trace is explored again. If
+the fixed trace still fails, repeat: find the next root cause and add its fix, a few times. If one finding needs B
+before A and the next one A before B, no order is right. The two must become durable together, which no flush can do.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ from powercut_records.run import RunRecord
 
 #: Fixes that are put on top of each other before the search gives up.
 ROUNDS = 8
-#: What a store of recovery tells of itself in a record.
+#: Fields by which a record names a store of recovery.
 _OF_STORE = ("site", "function", "stack", "offset", "size", "identity")
 #: Executions that one exploration with a fix may take.
 BUDGET = 50_000
@@ -46,21 +46,21 @@ SHARE = 0.25
 
 #: Other findings that one fix is looked at for, before it counts as not mending.
 MOST_OTHERS = 8
-#: Of a fix after which other bugs of the same kind are still there.
+#: Note on a fix after which other bugs of the same kind are still there.
 OTHER_BUGS = "Findings of the same kind remain; they lose other stores, and have causes of their own."
-#: Of a fix whose trace was not explored to its end.
+#: Note on a fix whose trace was not explored to its end.
 NOT_COMPLETE = "A fix was tried, but the exploration with it was not complete ({reason}): it proves nothing."
 
-#: Of a fix that belongs to the thread that relies on B, and not to the one that stores it.
+#: Kind of a fix that belongs to the thread that relies on B, and not to the thread that stores B.
 IN_READER = "flush-in-reader"
-#: Of its re-check: nobody knows what the reader's flush would find in other schedules.
+#: Note on the re-check of such a fix: nobody knows what the reader's flush would find in other schedules.
 IN_THIS_SCHEDULE = "The re-check made B durable where it is stored, before it was read in this schedule."
 
-#: Of a fix that changes an order: the stores of recovery cannot be moved, since its loads would not see it.
+#: Note on a fix that changes an order: the stores of recovery cannot be moved, since its loads would not see it.
 NOT_IN_RECOVERY = "Recovery stores at the same lines, in the order that it has; cuts inside it were not re-checked."
 
 Kind = Literal["order", "atomicity", "recovery", "functional", "schedule", "unexplained"]
-#: What a reader would call one and the same thing going wrong.
+#: The key by which a reader would call two findings one and the same thing going wrong.
 Class = tuple[str, str, str, str]
 
 
@@ -201,8 +201,8 @@ class _Search:
             if best.held:
                 return ("order" if self.mends(best, culprits) else "atomicity"), best
             if class_of(self.record)[0] == "leak" and culprits.first_role == "next-store":
-                # To name blocks before they are allocated, or to free them before they are let go, leaks nothing and is
-                # worse. Not every target's checks see it, so more moves are no evidence.
+                # Naming blocks before they are allocated, or freeing them before they are let go, leaks nothing and is
+                # worse. Not every target's checks see this fault, so more moves are no evidence.
                 return "atomicity", best
             if not best.remaining:
                 break
@@ -221,9 +221,10 @@ class _Search:
     def mended_alone(self, culprits: Culprits, view: TraceView, known: set[Class], base: RunRecord) -> _Attempt | None:
         """A fix after which this finding is gone, and all that remains are other bugs of its kind; None without one.
 
-        Another bug was there before, and loses other stores. What only the fix has brought, or what loses a store that
-        the fix is about, belongs to this one: where B before A mends one half of what must be atomic, A before B is the
-        other half. Only a flush or a fence is taken for such a fix: another order of the stores moves findings, too.
+        Another bug was there before, and loses other stores. A finding belongs to this bug if only the fix has brought
+        it, or if it loses a store that the fix is about. For example, B before A mends one half of what must be atomic,
+        and A before B the other half. Only a flush or a fence is taken for such a fix: another order of the stores
+        moves findings, too.
         """
         if culprits.first_role != "store" or not stored_first(culprits):
             return None
@@ -273,7 +274,7 @@ class _Search:
         return attempt
 
     def on_whole(self, wanted: Sequence[Fix], whole: Path, known: set[Class]) -> tuple[Kind, _Attempt | None]:
-        """The same fixes on the trace that the finding was minimised from, and more of them where they do not hold.
+        """Tries these fixes on the trace that the finding was minimised from, and adds others where they do not hold.
 
         A case of one item may be mended by an order that loses another item as soon as there are two.
         """
@@ -532,7 +533,7 @@ def _apart(culprits: Culprits | None, view: TraceView, ours: frozenset[tuple[str
 
 
 def _paths(stores: Iterable[Culprit], view: TraceView) -> frozenset[tuple[str, ...]]:
-    """What the culprits are called when they are compared; those of recovery are other ones."""
+    """Names for the culprits when two causes are compared; recovery's stores have names of their own."""
     return frozenset(
         ("recovery", store.record.site) if isinstance(store, RecoveryStore) else view.place(store.stack).path
         for store in stores

@@ -57,7 +57,7 @@ def _of_target(record: FindingRecord, trace: Path, context: Context, folder: Pat
 
 
 def _of_program(record: FindingRecord, trace: Path, context: Context, folder: Path) -> Iterable[FindingRecord]:
-    """What the program's own commands find in the trace of one schedule."""
+    """Returns the findings of the program's own commands in the trace of one schedule."""
     within = replace(
         context, out=folder, store=FindingStore(folder), listener=Silent(), checkpoints=False, resume=False,
         mark=lambda run: None,

@@ -1,9 +1,9 @@
 """Whether a finding has the cause of another one: a cheap check in place of a second search.
 
-A cause of kind `order` whose B is a store says that B was lost. A finding that blames the same store has this cause
-when it lost B, at the same place of the source, and is right once B is there. That takes two images and one start of
-the engine; the search that found the cause took hundreds. Where it says no, or the cause is of another kind, nothing is
-known of the finding's cause, and it gets none.
+A cause of kind `order` whose B is a store says that B was lost. Take another finding that blames the same store. It has
+this cause if it lost B at the same place of the source, and is right once B is there. This check takes two images and
+one start of the engine; the search that found the cause took hundreds. If the check says no, or the cause is of another
+kind, nothing is known of the finding's cause, and the finding gets none.
 """
 
 from pathlib import Path

@@ -71,7 +71,7 @@ class TraceView:
     events: Sequence[TraceEvent]
     modules: Sequence[Module]
     symbolizer: Symbolizer = field(repr=False)
-    #: Of a recorded program: its recovery is another process, which no edit of the trace reaches.
+    #: For a recorded program: its recovery is another process, which no edit of the trace reaches.
     of_program: bool = False
     #: The pool is a device: what is written is durable once that is flushed.
     of_device: bool = False
@@ -91,7 +91,8 @@ class TraceView:
         return [event for event in self.events[max(first, 0) : last] if event.stores]
 
     def contents(self, offset: int, last: int) -> Iterator[tuple[TraceEvent, str]]:
-        """Of the line at `offset`, each store before event `last` and the 64 bytes with it and all before it, in hex.
+        """For the line at `offset`, yields each store before event `last` and the line's 64 bytes after that store, in
+        hex.
 
         Right for a pool that was zero when the trace began and was never cut; elsewhere no image has this content.
         """

@@ -51,7 +51,7 @@ def sentence(kind: str, first: Place | None, second: Place | None, *, device: De
 def explanation(
     kind: str, first: Place | None, second: Place | None, recheck: Recheck | None, *, device: Device = ""
 ) -> str:
-    """What it means, in one or two sentences."""
+    """Explains a cause in one or two sentences."""
     store, fence = _STORES[device], "flush" if device else "flush or fence"
     named = partial(_named, store)
     if kind == "order" and first is not None:
@@ -105,7 +105,7 @@ def explanation(
 
 
 def fix_sentence(kind: str, first: Place | None, second: Place | None, *, device: Device = "") -> str:
-    """What to do about it. Kind `flush-in-reader`: A acknowledges in another thread than that which stores B."""
+    """Advises what to do. Kind `flush-in-reader`: A acknowledges in another thread than the thread that stores B."""
     if device == "flash":
         until = "it goes on" if second is None else second.text if _acknowledges(second) else "A"
         return f"Do B before {until}: an operation on flash is durable when it returns."

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from powercut.base.errors import nearest
 
-#: What is counted of one operation. The engine's words (reports/EVENTS.md, `measure`).
+#: The counts of one operation, in the engine's words (reports/EVENTS.md, `measure`).
 COUNTS = {
     "stores": "stores to the pool",
     "nt_stores": "non-temporal ones among them",
@@ -56,7 +56,7 @@ _TOKEN = re.compile(rf"\s*(?:(?P<name>{_NAME})|(?P<number>\d+(?:\.\d+)?)|(?P<sig
 
 
 class ClaimError(ValueError):
-    """What is wrong with the text of a claim, without its place, and what may have been meant."""
+    """Returns the fault in the text of a claim, without its place, and what may have been meant."""
 
     def __init__(self, what: str, hint: str = "") -> None:
         super().__init__(what)

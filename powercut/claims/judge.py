@@ -4,8 +4,8 @@ Claims about operations are measured on the trace by `powercut-engine measure`, 
 event that took it too far. Which stores a defined name means is known by function only, so the frames of the trace's
 stores are symbolised first. Claims about states compare with the maxima that exploration has kept.
 
-What operations of threads do is not measured: the trace is a tree of schedules, and papers count what one does alone.
-A claim never decides the verdict. What cannot be measured is `holds: null` with a note that says why.
+Operations of threads are not measured: the trace is a tree of schedules, and papers count one operation alone. A claim
+never decides the verdict. A count that cannot be measured is `holds: null` with a note that says why.
 """
 
 import json
@@ -209,7 +209,7 @@ def _quantity(
 def _frames(
     functions: Mapping[str, Definition], trace: Path, *, engine_path: Path, symbolizer: Symbolizer
 ) -> dict[str, list[tuple[int, int]]]:
-    """Of each name, the frames of the trace's stores in which one of its functions runs."""
+    """For each name, yields the frames of the trace's stores in which one of its functions runs."""
     found: dict[str, list[tuple[int, int]]] = {name: [] for name in functions}
     if not any(item.stores_in for item in functions.values()):
         return found

@@ -18,7 +18,8 @@ def loads_file(trace: Path) -> Path:
 
 
 class RunClaims:
-    """Of a plan they are known at once; of a recorded trace only when its plan has been read."""
+    """The claims of a run. A plan's claims are known at once, those of a recorded trace only when its plan has been
+    read."""
 
     def __init__(self, plan: dict[str, Any] | None, scenario: Scenario | None, *, model: str) -> None:
         """UsageError when a file of claims is at fault."""

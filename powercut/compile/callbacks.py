@@ -1,4 +1,4 @@
-"""What a compiler without a plugin is told: to call back before each access, as -fsanitize=thread does.
+"""Options for a compiler without a plugin: it calls back before each access, as with -fsanitize=thread.
 
 Only the compiler proper hears of the sanitizer: the driver would link the sanitizer's own runtime, and ours stands
 behind the callbacks (tracer/runtime/hooks/callbacks.cc). For what has no callback there are headers
@@ -40,7 +40,7 @@ def options(compiler: Compiler) -> list[str]:
 
 
 def said_of(compiler: Compiler) -> str:
-    """What is lost, in one line."""
+    """Names the losses of callbacks, in one line."""
     return (
         f"{compiler.kind} {compiler.major} has no plugin and instruments by -fsanitize=thread: {LOST_BY_CALLBACKS}. "
         "The verdict will say so"

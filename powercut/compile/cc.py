@@ -37,7 +37,7 @@ def build_command(argv: Sequence[str], *, cxx: bool) -> list[str]:
 
 
 def command_of(compiler: compilers.Compiler, argv: Sequence[str]) -> list[str]:
-    """The same, of one compiler."""
+    """Returns the call of `compiler` for `argv` (without a program name)."""
     arguments = list(_expand(argv, depth=0))
     # After all of the program's own folders, so that nothing of it is hidden.
     always = (f"-idirafter{paths.include_dir()}", "-g", "-fno-omit-frame-pointer")

@@ -1,10 +1,10 @@
 """The user's compiler, for `powercut cc`: which one is taken, and how it instruments.
 
-A plugin works only in the clang of its own LLVM version, so the compiler is settled first: what `POWERCUT_CLANG`
-or `POWERCUT_CLANGXX` names; else the newest of `clang-19`, `clang-16`, `clang-15` and `clang-14` that is installed,
-and `clang` when it is one of these versions. A named compiler for which there is no plugin, gcc or another clang,
-instruments by callbacks: with `-fsanitize=thread`, and our runtime behind it. That sees less, so it is never taken
-unasked.
+A plugin works only in the clang of its own LLVM version, so the compiler is settled first: what `POWERCUT_CLANG` or
+`POWERCUT_CLANGXX` names; else the newest of `clang-19`, `clang-16`, `clang-15` and `clang-14` that is installed, and
+`clang` when it is one of these versions. A named compiler for which there is no plugin, gcc or another clang,
+instruments by callbacks: with `-fsanitize=thread`, and our runtime behind it. Callbacks see less than a plugin, so they
+are never taken unasked.
 """
 
 import os
@@ -26,10 +26,10 @@ PLUGINS = {
     15: "libpowercut_pass_15.so",
     14: "libpowercut_pass_14.so",
 }
-#: What else a major version must be told. The pass knows no typed pointers, which are the default of 14.
+#: Further options of a major version. The pass knows no typed pointers, which are the default of 14.
 _OPTIONS = {14: ("-mllvm", "-opaque-pointers")}
 _SUPPORTED = f"clang {', '.join(str(major) for major in list(PLUGINS)[:-1])} and {list(PLUGINS)[-1]}"
-#: What -fsanitize=thread does not see; said wherever it is used.
+#: Code that -fsanitize=thread does not see; said wherever that option is used.
 LOST_BY_CALLBACKS = "inline assembly, and libraries that are not rebuilt, are not seen"
 _VARIABLES = {False: "POWERCUT_CLANG", True: "POWERCUT_CLANGXX"}
 _ANSWER_SECONDS = 10
@@ -50,7 +50,7 @@ class Compiler:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What this compiler must be told besides, for the pass."""
+        """Further options of this compiler, for the pass."""
         return _OPTIONS.get(self.major, ()) if self.plugin else ()
 
 
@@ -140,7 +140,7 @@ def _present(stem: str) -> Iterator[str]:
 
 
 def _what(path: str) -> str:
-    """What an executable says of itself, for people."""
+    """Returns an executable's version line, for people."""
     if major := clang_major(path):
         return f"clang {major}"
     banner = _banner(path).strip()

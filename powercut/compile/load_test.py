@@ -11,13 +11,13 @@ from powercut.compile import cc
 from powercut.compile.compilers import Compiler
 
 _SOURCE = "void powercut_load_test(int *place) { *place = 1; }\n"
-#: What the object of a compiler that instruments must call for its one store.
+#: Symbols that the object of an instrumenting compiler must call for its one store.
 _HOOK, _CALLBACK = b"__powercut_store", b"__tsan_write4"
 _SECONDS = 60
 
 
 def problem(compiler: Compiler) -> str:
-    """What is wrong with the compiler's instrumentation, for people; "" when its hooks are in what it compiles."""
+    """Returns the fault in the compiler's instrumentation, for people; "" when its objects call the hooks."""
     with tempfile.TemporaryDirectory(prefix="powercut-load-test.") as folder:
         source, built = Path(folder) / "part.c", Path(folder) / "part.o"
         source.write_text(_SOURCE, encoding="utf-8")

@@ -30,7 +30,7 @@ from powercut_records.run import PerformanceBug, RunRecord
 
 Role = Literal["bug", "twin", "good"]
 
-#: Of the search for a smaller case: no clock ends it, so that every run of the corpus gives the same.
+#: Limits of the search for a smaller case: no clock ends it, so every run of the corpus gives the same result.
 LIMITS = minimise.Limits(considered=300)
 
 
@@ -45,7 +45,7 @@ class Case:
 
 @dataclass(kw_only=True)
 class Verdict:
-    """What the bug corpus showed."""
+    """The result of the bug corpus."""
 
     bugs: list[dict[str, Any]] = field(default_factory=list)
     known_good: list[dict[str, Any]] = field(default_factory=list)
@@ -168,7 +168,7 @@ def _explain(chosen: Sequence[Case], rows: dict[str, dict[str, Any]], context: C
 
 
 def telling(bug: KnownBug, found: Sequence[FindingRecord]) -> FindingRecord | None:
-    """Of a bug's findings, the earliest that the bug corpus expects, and one that shows its line where there is one.
+    """Returns the earliest finding of a bug that the corpus expects, and that shows the bug's line where one does.
 
     For a functional bug, findings that need no power cut come first.
     """

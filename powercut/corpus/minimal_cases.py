@@ -3,9 +3,8 @@
     python -m powercut.corpus.minimal_cases [SCHEME[/BUG]…] [--jobs N] [--out DIR] [--write]
 
 The bug corpus is how the minimiser is judged: each bug should come to at most `FEW` operations, or there must be a
-reason why not, in `scenarios/known_bugs/MINIMAL.md`. Of a bug's findings the first that the corpus expects is
-minimised, one that shows the line it names where there is one. `--write` writes that page, with the reasons that it
-has.
+reason why not, in `scenarios/known_bugs/MINIMAL.md`. The first finding of a bug that the corpus expects is minimised;
+it shows the line that the bug names, where any finding does. `--write` writes that page, with the reasons that it has.
 """
 
 import argparse
@@ -45,7 +44,7 @@ where the passes end above it.
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What became of one known bug."""
+    """The result for one known bug."""
 
     bug: str
     invariant: str
@@ -99,7 +98,7 @@ def page() -> Path:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What the page says of a bug."""
+    """Returns the page's row of a bug."""
 
     after: int
     #: Why it takes more than `FEW` operations, or nothing.

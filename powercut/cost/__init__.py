@@ -1,1 +1,1 @@
-"""What operations cost, and whether it is what a paper says."""
+"""Costs of operations, and whether they are as a paper says."""

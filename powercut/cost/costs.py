@@ -1,12 +1,12 @@
-"""What operations cost on every scheme, for `powercut fidelity`: averages, and ratios to Level hashing.
+"""Costs of operations on every scheme, for `powercut fidelity`: averages, and ratios to Level hashing.
 
 Counted as `operation_costs` says, in the variant that stands the exploration. A scheme may have a scenario
 `<scheme>_costs` of its own, with the conditions of its paper; else `map_costs` is run on its default options, and
 inserts include the resizes that they cause. Latencies are those that the paper on Level hashing emulates (`latency`).
 
 Schemes of that paper have a scenario `<scheme>_resize_costs` too: one resize at a load factor of 0.85 (section 4.2.6,
-Fig. 15), counted per item in the table, since the tables that are compared hold different numbers of items. They are
-counted as `published` as well, and what the paper says of them is held against that.
+Fig. 15). It is counted per item in the table, since the compared tables hold different numbers of items. These schemes
+are counted as `published` as well, and compared with the paper's figures.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,9 +28,9 @@ WRITE_NS = tuple(_LATENCIES)
 COMPARED = ("bch", "pfht", "path")
 BASE = "level"
 PUBLISHED = "published"
-#: Level hashing is compared in both orders of an insert: its authors' code for persistent memory moves an item once all
-#: four buckets are full, its text before it goes down a level. targets/level/README.md says why the first one is what
-#: the paper has measured.
+#: Level hashing is compared in both orders of an insert. Its authors' code for persistent memory moves an item once all
+#: four buckets are full; its text moves an item before going down a level. targets/level/README.md says why the first
+#: order is what the paper has measured.
 MOVEMENTS = ("late", "eager")
 _COUNTS = ("stores", "nt_stores", "lines", "blocks", "flushes", "fences", "lines_read")
 
@@ -55,7 +55,7 @@ class Cost:
 
     @property
     def label(self) -> str:
-        """What was counted: scheme, variant, options."""
+        """Returns the key of a count: scheme, variant, options."""
         return " ".join((f"{self.scheme}:{self.variant}", *(f"{key}={value}" for key, value in self.options.items())))
 
     def latency(self, write_ns: int) -> float:

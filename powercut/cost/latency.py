@@ -1,9 +1,9 @@
-"""What counts of events mean on slow memory: a linear model, with the latencies that papers state.
+"""Time of counted events on slow memory: a linear model, with the latencies that papers state.
 
     latency = lines read * read + (flushes + non-temporal stores) * write + fences * fence
 
-That is what the emulators of the papers do: a delay after each flush, whether the line was dirty or not (OSDI 2018,
-section 4.1, on Quartz), and slower reads. So it knows nothing of caches (a line that two operations read counts
+The emulators of the papers do the same: a delay after each flush, whether the line was dirty or not (OSDI 2018, section
+4.1, on Quartz), and slower reads. The model therefore knows nothing of caches (a line that two operations read counts
 twice), of bandwidth, of several threads, or of processors. It compares protocols; it predicts no machine.
 """
 
@@ -16,7 +16,7 @@ from powercut.base.errors import UsageError, nearest
 
 
 class Counted(Protocol):
-    """What the model needs to know of an operation."""
+    """The counts of an operation that the model needs."""
 
     @property
     def lines_read(self) -> float: ...
@@ -51,16 +51,16 @@ class Latency:
         return asdict(self)
 
 
-#: The latencies that are emulated in section 4.1 and 4.2 of the paper on Level hashing, which measures BCH, PFHT and
-#: path hashing with them too. It delays flushes and states nothing for fences.
+#: Latencies emulated in sections 4.1 and 4.2 of the paper on Level hashing, which measures BCH, PFHT and path hashing
+#: with them. The paper delays flushes and states nothing for fences.
 _LEVEL = tuple(
     Latency(name=f"OSDI'18 200/{write}", read_ns=200, write_ns=write, fence_ns=0) for write in (200, 600, 1000)
 )
-#: What Yang et al. measured on Optane (FAST 2020, fig. 2): a random read; a store, clwb and fence. The papers on these
-#: schemes emulate nothing: they ran on such memory.
+#: Latencies that Yang et al. measured on Optane (FAST 2020, fig. 2): a random read; a store, clwb and fence. The papers
+#: on these schemes emulate nothing: they ran on such memory.
 _OPTANE = Latency(name="Optane 305/62", read_ns=305, write_ns=62, fence_ns=0)
 
-#: What `--latency` calls them.
+#: Names of latencies for `--latency`.
 PRESETS: dict[str, tuple[Latency, ...]] = {
     "osdi18": _LEVEL,
     "osdi18-200": _LEVEL[:1],

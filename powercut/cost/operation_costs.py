@@ -1,8 +1,8 @@
-"""What single operations of a recorded run cost, counted in its trace.
+"""Costs of single operations of a recorded run, counted in its trace.
 
-Of each operation: stores (non-temporal ones also by themselves) and their bytes, distinct 64-byte lines and 256-byte
-blocks stored to, flushes, fences, distinct lines of the pool that were read before the operation stored to them (the
-recorder counts these; a trace holds no loads), and *write-backs*, the lines that go to memory:
+Counted for each operation are: stores (non-temporal ones also by themselves) and their bytes; distinct 64-byte lines
+and 256-byte blocks stored to; flushes and fences; distinct lines of the pool that were read before the operation stored
+to them (the recorder counts these; a trace holds no loads); and *write-backs*, the lines that go to memory:
 
 - a flush of a line that was stored to since its last write-back counts; a flush of a clean line does not;
 - all non-temporal stores of a thread to one line between two of its fences are one: they leave a write-combining
@@ -110,7 +110,7 @@ class _Running:
     index: int
     items: int
     explored: bool
-    #: Of the names in COUNTS those that are sums.
+    #: The names of COUNTS that are sums.
     sums: Counter[str] = field(default_factory=Counter)
     lines: set[int] = field(default_factory=set)
     blocks: set[int] = field(default_factory=set)

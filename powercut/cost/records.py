@@ -1,8 +1,8 @@
 """Cost records (checker/RUN.md): what the operations of one scenario cost, averaged, with the least and the most.
 
-One record a target and scenario, in `OUT/costs/`. Averages hide the one insert that moves an item, so every kind of
-operation also has the least and the most of each count, and the operation that costs most by the first of the record's
-latencies.
+One record a target and scenario, in `OUT/costs/`. Averages hide the one insert that moves an item. Every kind of
+operation therefore also has the least and the most of each count, and its costliest operation by the first of the
+record's latencies.
 """
 
 import shlex
@@ -29,7 +29,7 @@ _LEFT_OUT = frozenset({"format", "open", "close"})
 
 
 def scenarios_of(selection: Selection, patterns: Sequence[str]) -> list[Scenario]:
-    """What `powercut cost` records: the scenarios that the globs name, else those of the target's paper."""
+    """Runs that `powercut cost` records: the scenarios that the globs name, else those of the target's paper."""
     target = selection.target
     if not patterns:
         return costs.own_scenarios(target)
@@ -125,7 +125,7 @@ def _optional(number: float | None) -> float | None:
 
 
 def stem(record: dict[str, Any]) -> str:
-    """What the files of a record are called."""
+    """Returns the names of a record's files."""
     return slug(record["target"], record["variant"], record["scenario"])
 
 
