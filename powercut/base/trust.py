@@ -1,9 +1,9 @@
 """Whether code that a file names may run: only what its user has given to powercut before, by hand.
 
 A trace names the library that `explore` loads, a finding the library or the commands that `reproduce` runs. Such files
-come by mail and from CI. powercut therefore remembers each library (by its path) and command (by its words and its
-folder) that a user names on a command line or in a test. A file that names just these grants nothing new, wherever it
-lies and whoever wrote the file. Anything else is asked about, or needs `--trust`.
+come by mail and from CI. A user names other libraries and commands on a command line or in a test. powercut remembers
+these: a library by its path, a command by its words and its folder. A file that names just these grants nothing new,
+wherever it lies and whoever wrote the file. Anything else is asked about, or needs `--trust`.
 
 It is the code that is remembered, and not the file or its folder: an archive may well be unpacked over a folder that
 a run of this user made. The list lies outside of every output folder, in `$XDG_STATE_HOME/powercut/trusted`, a line (a

@@ -1,8 +1,8 @@
 """Cost records (checker/RUN.md): what the operations of one scenario cost, averaged, with the least and the most.
 
 One record a target and scenario, in `OUT/costs/`. Averages hide the one insert that moves an item. Every kind of
-operation therefore also has the least and the most of each count, and its costliest operation by the first of the
-record's latencies.
+operation therefore also has the least and the most of each count. It also has its costliest operation, by the first of
+the record's latencies.
 """
 
 import shlex

@@ -1,9 +1,9 @@
 """The table of a finding as its target draws it: with everything persisted, and as recovery left it.
 
 The engine replays the finding with `reproduce --draw` (targets/ABI.md, "Drawing") and picks the buckets that tell
-something; this only asks, and keeps the answer as the field `drawing` of the record (checker/RUN.md). The same replay
-tells what recovery loaded and stored (`--steps`). A picture is
-worth one start of the engine, so a run has a limit of them; one that cannot be had is null and costs nothing else.
+something. This module only asks, and keeps the answer as the field `drawing` of the record (checker/RUN.md). The replay
+also tells which bytes recovery loaded and stored (`--steps`). A picture is worth one start of the engine, so a run has
+a limit of pictures; a failed picture is null and costs nothing else.
 """
 
 import json
@@ -25,7 +25,7 @@ _WATCHDOG_SECONDS = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Replayed:
-    """What a replay showed; `steps` is the engine's `Steps`, whose frames count into `modules`."""
+    """The answer of a replay; `steps` is the engine's `Steps`, whose frames count into `modules`."""
 
     drawing: Drawing | None = None
     steps: dict[str, Any] | None = None

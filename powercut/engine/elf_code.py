@@ -1,8 +1,8 @@
 """A hash of what a shared library or program *does*: its loadable code and data, and those of the libraries it loads.
 
 Left out is what a rebuild may change without any change of behaviour: the build id, debug information, symbol names
-that are not loaded, the compiler's name. So an edited comment changes no hash, though it moves line numbers; those are
-hashed apart (`Code.lines`), since findings carry them.
+that are not loaded, the compiler's name. An edited comment therefore changes no hash, though it moves line numbers.
+Line numbers are hashed apart (`Code.lines`), since findings carry them.
 
 Sections are hashed by name, kind, flags, address and content, in their order. Libraries that are needed are found by
 the dynamic linker itself and hashed the same way, system libraries included: another libc is other code. A file that
@@ -33,7 +33,7 @@ class Code:
     """Two hashes, in hex."""
 
     code: str
-    #: Of the debug information, and of what the compiler pass knows of lines: where each instruction comes from.
+    #: Hash of the debug information, and of the lines that the compiler pass knows: where each instruction comes from.
     lines: str
 
 
@@ -48,7 +48,8 @@ class _Section:
 
 
 def of_file(path: Path, *, lines: bool = True) -> Code:
-    """Of one file and all libraries that it loads. OSError when it cannot be read. Debug information can be large."""
+    """Hashes one file and all libraries that it loads. OSError when it cannot be read. Debug information can be
+    large."""
     files = [path, *needed(path)]
     parts = [_of_one(os.fspath(file), _stamp(file), with_lines=lines) for file in files]
     code, places = hashlib.sha256(), hashlib.sha256()
@@ -88,7 +89,7 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 
 @cache
 def _of_one(path: str, stamp: tuple[int, int, int], *, with_lines: bool) -> Code:
-    """Of one file alone. `stamp` makes a file that was replaced another one."""
+    """Hashes one file alone. `stamp` makes a file that was replaced another one."""
     del stamp
     data = Path(path).read_bytes()
     try:

@@ -123,9 +123,9 @@ def stream(
     """Runs `engine arguments…` and yields `(event, raw object)` as lines arrive. `under` is what starts it, with
     the environment: a command that takes another one (`powercut.program.valgrind`). `held` stays open as long as it.
 
-    Raises UsageError or HarnessError for the engine's own `error` event, HarnessError when the stream
-    ends without `end`, and Interrupted when `interrupt` was requested before its end. Closing the generator
-    kills the engine.
+    Raises UsageError or HarnessError for the engine's own `error` event. Raises HarnessError when the stream ends
+    without `end`, and Interrupted when `interrupt` was requested before its end. Closing the generator kills the
+    engine.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as diagnostics, _lives() as caller:
         process = _start(engine, arguments, diagnostics, under, cwd, held, caller)
@@ -147,7 +147,7 @@ def stream(
                 yield event, raw
                 if isinstance(event, events.End):
                     if under:
-                        # What looks on from outside has its own files to complete.
+                        # A tool that looks on from outside has its own files to complete.
                         with contextlib.suppress(subprocess.TimeoutExpired):
                             process.wait(GRACE_SECONDS * 12)
                     return
@@ -265,7 +265,8 @@ def _lives() -> Iterator[int]:
 
 @contextlib.contextmanager
 def _fixed_addresses() -> Iterator[None]:
-    """What this thread starts meanwhile has its memory at the same addresses each time (personality(2) of one thread).
+    """Programs that this thread starts meanwhile have their memory at the same addresses each time (personality(2) of
+    one thread).
 
     An engine needs that, and starts itself once more where it is not so (base/repeatable_process.h): a fifth of the
     time of a small run. Where the system forbids it, the engine says what follows.

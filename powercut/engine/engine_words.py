@@ -36,7 +36,7 @@ def told(text: str) -> str:
 
 
 def next_step(what: str, ours: str) -> str:
-    """What to do next: about a limit of the system, where that is what the engine has met, else what it says."""
+    """Returns the next step: about a limit of the system if the engine has met one, else the engine's own advice."""
     met = next((number for number in _LIMITS if os.strerror(number) in what), None)
     return resources.advice(met) or told(ours)
 

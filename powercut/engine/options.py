@@ -1,4 +1,4 @@
-"""What a run is explored with: one immutable value from the command line to the engine's arguments."""
+"""Options with which a run is explored: one immutable value from the command line to the engine's arguments."""
 
 import re
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ MODELS = {
     "block": "sectors behind a volatile write cache (the default of a target on a block device)",
     "flash": "pages and erase blocks of raw NAND (the default of a target on flash)",
 }
-#: Those of devices: a target's pool is one, or it is memory.
+#: Models of devices: a target's pool is a device or memory.
 BLOCK, FLASH = DEVICE_MODELS = ("block", "flash")
 #: Exploration strategies, and what each covers.
 STRATEGIES = {
@@ -45,7 +45,7 @@ DEFAULT_STRATEGY = "read-driven"
 DEFAULT_ATOMS = "any"
 #: Cuts inside recovery that are explored unless --nested says otherwise.
 DEFAULT_NESTED = 1
-#: What the engine takes: power cuts inside recovery, and workers.
+#: The engine's limits: depth of power cuts inside recovery, and number of workers.
 MOST_NESTED = 8
 MOST_JOBS = 1024
 DEFAULT_SEED = 1
@@ -95,7 +95,7 @@ def parse_budget(text: str | None) -> Budget:
 
 @dataclass(frozen=True, kw_only=True)
 class Schedules:
-    """Which schedules of threads are run. What is None here the scenario says."""
+    """Schedules of threads that are run. The scenario says what is None here."""
 
     search: str | None = None
     #: "none": any number, which the scenario may have bounded.
@@ -175,7 +175,7 @@ class ExploreOptions:
     seed: int = DEFAULT_SEED
     jobs: int = 1
     budget: Budget = Budget()
-    #: Of scenarios with threads.
+    #: Schedules for scenarios with threads.
     schedules: Schedules = UNCHOSEN
     paranoid: bool = False
     #: Go on after a finding that needs no power cut. A run that goes on may find more, and nothing that is less true.
@@ -200,7 +200,7 @@ class ExploreOptions:
             )
 
     def on(self, medium: str | None) -> "ExploreOptions":
-        """The same on a target whose pool is a device: of this `medium`, a name of DEVICE_MODELS, or memory (None)."""
+        """Returns these options for a target whose pool is a `medium`: a name of DEVICE_MODELS, or memory (None)."""
         if medium is None and self.model in DEVICE_MODELS:
             raise UsageError(
                 f"the model '{self.model}' is for a pool that is a device, and this target's is memory",
@@ -218,7 +218,7 @@ class ExploreOptions:
         return replace(self, model=medium)
 
     def with_jobs(self, jobs: int) -> "ExploreOptions":
-        """The same exploration with other parallelism."""
+        """Returns this exploration with other parallelism."""
         return replace(self, jobs=jobs)
 
     def arguments(self) -> list[str]:

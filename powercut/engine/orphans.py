@@ -1,8 +1,8 @@
-"""What a killed engine leaves behind comes to the command, which ends it.
+"""Ends the processes that a killed engine leaves behind; they come to the command.
 
-An engine ends all that it, or the code that it ran, has started. Only one that was killed cannot; what had put itself
-into a session of its own then goes to the next subreaper above. One of these processes is the guardian of its crash
-images (checker/subjects/program/processes/guardian.h), which removes them and ends by itself.
+An engine ends all processes that it, or the code that it ran, has started. Only a killed engine cannot. Processes that
+had put themselves into a session of their own then go to the next subreaper above. One such process is the guardian of
+the engine's crash images (checker/subjects/program/processes/guardian.h), which removes the images and ends by itself.
 """
 
 import contextlib

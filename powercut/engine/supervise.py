@@ -30,7 +30,7 @@ class Output:
     dropped: int = 0
 
     def lines(self) -> list[str]:
-        """What was kept, by lines; one says what is missing."""
+        """Returns the kept output by lines; one line says what is missing."""
         if not self.dropped:
             return (self.head + self.tail).splitlines()
         return [*self.head.splitlines(), f"[{self.dropped:,} bytes left out]", *self.tail.splitlines()]
@@ -56,7 +56,7 @@ class Ended:
     stderr: Output
     #: Command lines of processes that it left behind; they were ended.
     left: tuple[str, ...]
-    #: Of the driver: None without one, and when it had to be ended because the command had ended.
+    #: Exit status of the driver: None without one, and when it had to be ended because the command had ended.
     driver_status: int | None
     driver_stderr: Output
 

@@ -27,7 +27,7 @@ from typing import IO, Any
 
 _PR_SET_CHILD_SUBREAPER = 36
 _ADDR_NO_RANDOMIZE = 0x0040000
-#: Of each stream's output, the first and the last so many bytes are kept.
+#: Bytes that are kept of each stream's output, at its beginning and at its end.
 _KEPT = 32 * 1024
 _READ = 1 << 20
 #: Seconds from asking a command to stop until it is killed.
@@ -84,7 +84,7 @@ def descendants() -> list[int]:
 
 
 def command_line(pid: int) -> str:
-    """What a process was started as, for people."""
+    """Returns the command line of a process, for people."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             words = file.read(512).split(b"\0")
@@ -267,8 +267,8 @@ class Job:
 
 
 def _prepare() -> None:
-    """What the command inherits: a subreaper, no core files, the same addresses in every run, and no signal that is
-    ignored. A shell ignores SIGINT and SIGQUIT for `powercut … &`, `nohup` ignores SIGHUP: the command would as well.
+    """Sets what the command inherits: a subreaper, no core files, the same addresses in every run, and no ignored
+    signal. A shell ignores SIGINT and SIGQUIT for `powercut … &`, `nohup` ignores SIGHUP: the command would as well.
     """
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         # A handler, which an exec resets: this process goes on, the command has the default.

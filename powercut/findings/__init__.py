@@ -1,1 +1,1 @@
-"""What a run found: finding and run records, fingerprints, the database of failures."""
+"""Findings of a run: finding and run records, fingerprints, the database of failures."""

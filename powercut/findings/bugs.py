@@ -3,8 +3,9 @@
 One missing flush shows in many ways: an item is lost here, a bucket is torn there. `bug` of a record has
 
 - `cause`: target, variant, kind of cause, and the identities (`place_identity`) of B and A; null where nobody looked;
-- `store`: target, variant, class of invariant, and the identity of the one store that the finding blames, which is the
-  lost one that the fewest findings of the run share. It needs no cause, so it says which findings to explain.
+- `store`: target, variant, class of invariant, and the identity of the one store that the finding blames. A finding
+  blames its lost store that the fewest findings of the run share. It needs no cause, so it says which findings to
+  explain.
 
 Findings with the same `cause` are one bug. One without a cause belongs to those of its `store`, where these have one
 cause between them (`powercut_reports.bugs`).
@@ -38,8 +39,8 @@ def blamed(stores: Iterable[Store], often: Counter[str]) -> list[Store]:
     """The decisive stores, the one to blame first: lost before torn before persisted, then those that few findings
     share, then those nearest to the crash.
 
-    `often`: how many findings of the run have a store of this identity. What nearly all have in common (the magic of a
-    header that was never flushed, a lock) says nothing about one of them.
+    `often`: how many findings of the run have a store of this identity. A store that nearly all findings share (the
+    magic of a header that was never flushed, a lock) says nothing about any of them.
     """
 
     def rank(store: Store) -> tuple[int, int, int]:

@@ -1,4 +1,4 @@
-"""What a killed run leaves so that `--resume` can go on with it (checker/RUN.md).
+"""Files from which `--resume` goes on with a killed run (checker/RUN.md).
 
 The engine keeps its finished chunks in a file of its own. Beside it lies what the recording was: a run is
 resumed on the very trace that it was begun on, since the chunks are of that trace.
@@ -24,7 +24,7 @@ class Checkpoint:
     chunks: Path
     #: The plan and the `recorded` event of the trace, once it is complete.
     recording: Path
-    #: Of a run on many machines: a folder of chunks that others have finished.
+    #: For a run on many machines: a folder of chunks that others have finished.
     parts: Path
 
     def begin(self) -> None:

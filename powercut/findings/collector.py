@@ -66,7 +66,7 @@ class Collector:
 
     @property
     def plan(self) -> dict[str, Any] | None:
-        """What the trace was recorded from, as far as it is known."""
+        """Returns the source of the trace, as far as it is known."""
         return self._plan
 
     @property

@@ -77,7 +77,7 @@ class _Engine(_Strict):
 
 
 class Failure(_Strict):
-    """One entry. What the engine reads of it has the names and the shape of a finding record (checker/RUN.md)."""
+    """One entry. Fields that the engine reads have the names and the shape of a finding record (checker/RUN.md)."""
 
     failure: Literal[1]
     fingerprint: str = Field(pattern=r"^[0-9a-f]{12}$")
@@ -98,7 +98,7 @@ class Failure(_Strict):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What stays of a finding when lines of source move: the fingerprint without line numbers."""
+        """Returns the name of a finding that stays when lines of source move: its fingerprint without line numbers."""
         places = sorted({site.rpartition(":")[0] for site in self.sites})
         return (self.invariant, self.underlying or "", self.operation, self.query.kind, *places)
 
@@ -125,7 +125,7 @@ class Failures:
 
     folder: Path
     replay: bool = True
-    #: What this command has said: a run that a budget splits into rounds replays in each of them.
+    #: Sentences that this command has said: a run that a budget splits into rounds replays in each of them.
     _said: set[str] = field(default_factory=set, compare=False)
 
     def is_news(self, sentence: str) -> bool:

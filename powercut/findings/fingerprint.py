@@ -1,14 +1,14 @@
 """The name of a finding that survives rebuilds and edits beside it.
 
-Two findings are the same when they violate the same invariant of the same scheme, during the same kind
-of operation, shown by the same kind of query, by persisting and losing the same stores of the source.
-Addresses, offsets, keys, crash points, event numbers and line numbers are left out: they change when the code around
-the bug does. A store is named by its function, the text of its statement and which of that function's statements with
-this text it is (`place_identity`): an edit of the statement gives the finding a new name, an edit beside it does not.
-A finding counted twice is preferred over two findings counted as one.
+Two findings are the same when they violate the same invariant of the same scheme and persist and lose the same stores.
+They must also agree in the kind of operation, and in the kind of query that shows them. Addresses, offsets, keys, crash
+points, event numbers and line numbers are left out: they change when the code around the bug does. A store is named by
+its function, the text of its statement and which of that function's statements with this text it is (`place_identity`).
+An edit of the statement gives the finding a new name, an edit beside it does not. A finding counted twice is preferred
+over two findings counted as one.
 
-The stores are those of the *least image* that shows the finding (replayer/EXPLORER.md, "The least image"), so the name
-does not depend on how an exploration came to it.
+The stores are those of the *least image* that shows the finding (replayer/EXPLORER.md, "The least image"). The name
+therefore does not depend on how an exploration came to the finding.
 """
 
 import hashlib

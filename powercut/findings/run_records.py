@@ -15,7 +15,7 @@ from powercut_records.finding import FindingRecord
 from powercut_records.run import RunError, RunRecord
 
 _AGAIN = "Delete the file, or run the scenario again."
-#: What the exit code depends on; other fields may be absent.
+#: Fields on which the exit code depends; other fields may be absent.
 _NEEDED = ("target", "verdict", "nested", "coverage", "findings", "performance_bugs", "error")
 
 

@@ -5,10 +5,10 @@ scenario: a bug that a second scenario shows as well is no new bug, but one that
 (A finding that no site of the source names is known in its own scenario only.) It is also known when only names of its
 functions and files are other ones than the entry's (`renames`). Every other finding is *new*.
 
-An entry is *fixed* when a run of its target, variant, scenario and model was made and could have shown it again,
-and no run of its target, variant and model did. A run could have shown it when it was complete, with the entry's
-seed and atom policy, to the entry's depth of nested cuts. Nothing is said of the entries of other runs: what was not
-looked at, or only sampled, is neither there nor gone.
+An entry is *fixed* when a run of its target, variant, scenario and model was made that could have shown it again, and
+no run of its target, variant and model did. A run could have shown the entry if the run was complete, with the entry's
+seed and atom policy, to the entry's depth of nested cuts. Nothing is said of the entries of other runs: an entry that
+nobody looked for, or only by samples, is neither there nor gone.
 
 The file is JSON, sorted, a finding a line, so that differences and merges of two branches read well:
 
@@ -70,7 +70,7 @@ class Entry(BaseModel):
     depth: int = 0
     atoms: str = ""
     seed: int = 0
-    #: What names its places in an edited source: "source", "line" or "code" (place_identity.py).
+    #: How its places in an edited source are named: "source", "line" or "code" (place_identity.py).
     named_by: str = SOURCE
     #: `file function` of each place that the fingerprint names.
     names: tuple[str, ...] = ()
@@ -82,7 +82,8 @@ class Entry(BaseModel):
 
     @property
     def bug(self) -> Bug:
-        """What makes another finding this one. Without sites a fingerprint says too little to leave its scenario."""
+        """Returns the key by which another finding is this one. Without sites a fingerprint says too little to leave
+        its scenario."""
         return self.fingerprint, self.target, self.variant, self.model, "" if self.places else self.scenario
 
     def could_be(self, other: "Entry") -> bool:
@@ -112,7 +113,7 @@ class Entry(BaseModel):
 
 
 def run_key(run: RunRecord) -> RunKey:
-    """What names the run of a run record."""
+    """Returns the name of a run record's run."""
     return run.target, run.variant, run.scenario, run.model
 
 
@@ -211,7 +212,7 @@ class Baseline:
             for finding, entry in zip(run.findings, entries_of(run), strict=True)
             if not finding.is_suppressed
         ]
-        # What was found now describes an entry better than what was kept of it.
+        # A new finding describes an entry better than the fields that were kept.
         merged = {(entry.bug, entry.scenario): entry for entry in [*kept, *found]}
         entries = tuple(sorted(merged.values(), key=_order))
         listed = {

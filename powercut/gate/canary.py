@@ -1,14 +1,15 @@
 """The canary: beside the runs of a gate, a planted bug goes the same way, and must be found.
 
-A gate that is green because the engine, the tracer or a report is broken is worse than none. So a command that people
-gate on first records and explores something small that is known to be wrong: with the same engine, tracer, model,
-strategy, atom policy, nested depth and seed, and looks for the finding in what the formats of the command make of it.
-If it is not there, no verdict of the command is worth anything: each run that found nothing becomes `unknown`, with
-an error that says so, and the exit code is 3. What was found stays found: a finding stands on its own evidence.
+A gate that is green because the engine, the tracer or a report is broken is worse than none. A command that people gate
+on therefore first records and explores something small that is known to be wrong. It uses the same engine, tracer,
+model, strategy, atom policy, nested depth and seed, and looks for the finding in the output of the command's formats.
+If the finding is not there, no verdict of the command is worth anything. Each run that found nothing becomes `unknown`,
+with an error that says so, and the exit code is 3. Findings stay: a finding stands on its own evidence.
 
-Which bug: where lines can be lost (`adr`, with a strategy that looks beyond the order of the program), one that only an
-image shows which is *not* a prefix of the program; else two stores that belong together, which a cut tears apart under
-every model. A recorded program is accompanied by a program, everything else by the target `patterns`.
+Which bug: where lines can be lost (`adr`, with a strategy that looks beyond the order of the program), a bug that only
+an image shows which is *not* a prefix of the program. Under other models and strategies: two stores that belong
+together, which a cut tears apart under every model. A recorded program is accompanied by a program, everything else by
+the target `patterns`.
 
 Known inaccuracies: the canary is explored to its end, without a budget, and says nothing about how far a budget
 reaches. Baseline and suppressions are those of the project and are not applied to it.
@@ -41,7 +42,7 @@ PROGRAM = "powercut-canary"
 
 
 class Canary(records.Canary):
-    """What became of it, as run records and the JSON report have it."""
+    """Result of the canary, as run records and the JSON report have it."""
 
     def error(self) -> HarnessError | None:
         """The failure of the gate; None when the canary was found."""

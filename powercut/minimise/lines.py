@@ -1,8 +1,8 @@
 """The fewest lines of a program's file of operations that still show the bug of a finding.
 
-A candidate is a whole run: the program is recorded on the lines that are left, as it was for the finding, and its crash
-states are explored until the bug shows (`same_bug.py`). One that cannot be recorded, or whose recovery refuses what the
-program has left, does not show it. The pools are as they were before, after each.
+A candidate is a whole run. The program is recorded on the lines that are left, as it was for the finding, and its crash
+states are explored until the bug shows (`same_bug.py`). A candidate does not show the bug if it cannot be recorded, or
+if its recovery refuses what the program has left. The pools are as they were before, after each.
 
 Known limits: a local minimum, of which no line can be missed. Pools that have changed since the finding was made may
 show something else; then even all lines do not show it.
@@ -31,14 +31,14 @@ from powercut_records.finding import FindingRecord
 
 Lines = tuple[bytes, ...]
 
-#: Of the seconds that all lines took, and at least so many: a candidate that takes longer is given up.
+#: A candidate is given up after so many times the seconds that all lines took, and at least after so many seconds.
 _TIMES, _LEAST_SECONDS = 4, 30.0
 _TRACE = "minimal.pct"
 
 
 @dataclass(frozen=True, kw_only=True)
 class FewestLines:
-    """What is left of a file of operations, and shows the bug."""
+    """The lines of a file of operations that are left, and show the bug."""
 
     lines: Lines
     trace: Path
@@ -125,7 +125,7 @@ class _Runs:
         self, finding: FindingRecord, recording: Recording, *, context: Context, folder: Path, limits: Limits
     ) -> None:
         self.trace = folder / _TRACE
-        #: Of one candidate; None for the first one, which is known to show the bug.
+        #: Seconds for one candidate; None for the first one, which is known to show the bug.
         self.seconds: float | None = None
         self._finding = finding
         self._recording = recording

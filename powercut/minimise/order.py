@@ -16,7 +16,7 @@ from typing import Any
 
 from powercut.minimise.case import Case, Key, Operation
 
-#: Operations that a minimal case should not exceed. What tries much is spared those that do not.
+#: Operations that a minimal case should not exceed. Expensive passes are spared cases that do not.
 FEW = 5
 
 Order = tuple[Any, ...]
@@ -26,7 +26,7 @@ _NAMED = {"zeros": 2**32, "ones": 2**32 + 1}
 
 
 def before_recording(case: Case) -> Order:
-    """What is known of a case before it is recorded: the beginning of its `order`."""
+    """Returns the beginning of a case's `order`, which is known before the case is recorded."""
     threads = len(case.race.threads) if case.race else 0
     return (threads, len(case.operations), sum(not is_number(value) for _, value in case.options))
 

@@ -5,19 +5,20 @@ The rule:
 - The invariant is the same, and for a cut inside recovery the one underneath. Target and known bug are the same by
   construction: no candidate changes them.
 - Both need a power cut, or neither does: what goes wrong without one is another bug.
-- Where recovery or a query dies, it dies at the same place by the same signal. That is enough: which stores led
-  there changes with the workload.
-- Else the stores that decide are at the same places of the source (function and line, as in the fingerprint). What is
-  missing (lost or torn) must be missing at places where the original misses something, and something must be; and
-  of what persisted, one place at least must be one of the original's.
+
+- Where recovery or a query dies, it dies at the same place by the same signal. The stores that led there change with the
+  workload, and need not agree.
+- Else the stores that decide are at the same places of the source (function and line, as in the fingerprint). At least
+  one store is missing (lost or torn). Stores are missing only at places where the original misses something, and one
+  place of the persisted stores at least must be one of the original's.
 - Where nothing is missing and no place is shared because one of the two has none (all that matters was durable: the
   code is wrong without any reordering), the kinds of operation and of query are the same.
 
 Why not the fingerprint itself: it also names the kind of operation and of query, and *every* decisive store. In a
 smaller table fewer stores are pending, and a lookup may show what a walk did; with so strict a rule hardly anything
-shrinks. Why not the invariant alone: a scheme with two bugs would hand in the one that is easier to show, and the fix
-of the original would then be checked against another bug. What the stores that persisted say is weaker than what the
-missing ones say, since more of them are pending by accident; so these may differ as long as they meet.
+shrinks. Why not the invariant alone: a scheme with two bugs would hand in the bug that is easier to show. The fix of
+the original would then be checked against another bug. Persisted stores say less than missing stores, since more of
+them are pending by accident; they may differ as long as the two findings share one.
 """
 
 from powercut.symbols.function_names import function_name

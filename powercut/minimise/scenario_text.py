@@ -46,7 +46,7 @@ def scenario_text(case: Case, *, finding: FindingRecord, original: FindingRecord
 
 
 def renamed(text: str, path: Path) -> str:
-    """The same scenario for the file `path`: a scenario is named as its file is."""
+    """Returns the scenario for the file `path`: a scenario is named as its file is."""
     text = _NAME.sub(lambda _: f"name = {_quoted(path.stem)}", text, count=1)
     return _COMMAND.sub(lambda match: f"{match[1]}{path.name}", text, count=1)
 

@@ -1,9 +1,9 @@
 """The search: `consider(candidate)` under one strict order, after Hypothesis' shrinker.
 
 MacIver and Donaldson, *Test-Case Reduction via Test-Case Generation: Insights from the Hypothesis Reducer* (ECOOP
-2020): every pass proposes candidates and looks at nothing but `best`; a candidate replaces it exactly when it is
-simpler (`order.py`) and still shows the bug. So passes can be run in any order and again, none can undo another's work,
-and the search ends.
+2020). Every pass proposes candidates and looks at nothing but `best`; a candidate replaces it exactly when it is
+simpler (`order.py`) and still shows the bug. Passes can therefore be run in any order and again, none can undo
+another's work, and the search ends.
 """
 
 from powercut.minimise.case import Case, runnable
@@ -46,7 +46,7 @@ class Search:
         return True
 
     def examine(self, case: Case) -> Seen:
-        """What comes of a case, whether or not it is simpler. Raises LimitReached."""
+        """Returns the result of a case, whether or not it is simpler. Raises LimitReached."""
         return self._ledger.ask(case)
 
     def repaired(self, case: Case) -> Case | None:

@@ -34,7 +34,7 @@ from powercut_records.finding import FindingRecord
 
 #: The last exploration may take this much longer than that of a candidate: it is not left at the first finding.
 _LAST = 10
-#: Of a workload that is spelled out: every candidate of it is a file as long.
+#: Operations of a workload that is spelled out, at most: every candidate of it is a file as long.
 MOST_OPERATIONS = 20_000
 #: The trace of the minimal case.
 _TRACE = "minimal.pct"
@@ -105,12 +105,13 @@ def refuse_without_plan(finding: FindingRecord) -> None:
 
 
 def shrink(search: Search, options: Mapping[str, Sequence[str]], commands: Sequence[str] = ()) -> str:
-    """Runs the passes until none of them changes anything. Returns why it ended before that, or nothing.
+    """Runs the passes until none of them changes anything. Returns why the search ended earlier, or nothing.
 
     `options` and `commands` are what the target can be set to and what its `maintain` takes.
 
-    The configuration is tried before operations are taken away one by one, since a smaller table has fewer, and again
-    after, since one that is no longer filled may be smaller still. What changes no number of operations comes last.
+    The configuration is tried before operations are taken away one by one, since a smaller table has fewer. It is tried
+    again after, since a table that is no longer filled may be smaller still. Passes that change no number of operations
+    come last.
     """
     fewer: list[Callable[[Search], None]] = [
         truncate,
@@ -147,7 +148,7 @@ def _until_settled(search: Search, passes: Sequence[Callable[[Search], None]]) -
 
 
 def _of_the_target(finding: FindingRecord) -> tuple[dict[str, list[str]], list[str]]:
-    """What the target can be set to, and its maintenance; nothing where it does not load (its traces fail as well)."""
+    """Returns the target's options and its maintenance; nothing where it does not load (its traces fail as well)."""
     assert finding.plan is not None
     try:
         description = targets.describe(Path(finding.plan["target"]["library"])).description
@@ -176,7 +177,7 @@ def _start(examiner: Examiner, *, context: Context, folder: Path) -> _Start | No
     )
     crash = examiner.finding.operation.index or 0
     up_to_crash = max(1, sum(index <= crash for index in indices))
-    # Of threads nothing comes surely after the crash.
+    # With threads, no operation comes surely after the crash.
     forms = [case] if case.race else [case.without(up_to_crash, len(indices)), case]
     for number, form in enumerate(dict.fromkeys(forms), start=1):
         if not form.is_explored:

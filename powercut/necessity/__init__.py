@@ -6,10 +6,11 @@
 the runs as they are · `drop.py` one site dropped from one run · `verdict.py` what the drops of a site show ·
 `record.py` the record (checker/RUN.md) · `analysis.py` all sites of a target.
 
-A site is *necessary* when some run without it has a finding that no run with it has; that finding is kept with its
-trace, and `powercut reproduce` replays it. It is *redundant* when every run that reaches it was explored completely
-without it, has no new finding, and provably has the same crash states under the same obligations. Otherwise it is *not
-shown by this workload*: it makes something durable, and nothing that the scenarios ask depends on it.
+A site is *necessary* when some run without it has a finding that no run with it has. That finding is kept with its
+trace, and `powercut reproduce` replays it. A site is *redundant* under three conditions on every run that reaches the
+site. Without the site the run was explored completely, has no new finding, and provably has the same crash states under
+the same obligations. Otherwise the site is *not shown by this workload*: it makes something durable, and no query of
+the scenarios depends on it.
 
 A proof of redundancy is one for these traces: another workload may need the site. Known limits: sites in recovery are
 never shown to be redundant, since the explorer counts no states inside it; the fences of locked instructions and of

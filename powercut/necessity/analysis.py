@@ -1,8 +1,8 @@
 """All sites of one target: the runs are recorded and explored once, then each site is dropped from those that reach it.
 
-Sites are judged in parallel, each by one worker, which takes the runs that reach it in turn, the cheapest first (by the
-loads of its exploration, which depend on no clock), and stops at the first new finding. The record on disk is written
-anew after each site, so an interruption keeps what is judged.
+Sites are judged in parallel, each by one worker. The worker takes the runs that reach the site in turn, and stops at
+the first new finding. The cheapest run comes first (by the loads of its exploration, which depend on no clock). The
+record on disk is written anew after each site, so an interruption keeps what is judged.
 """
 
 import contextlib
@@ -121,7 +121,7 @@ class _Analysis:
             return futures
 
     def _result(self, future: Future[dict[str, Any]]) -> dict[str, Any] | None:
-        """What a task returned; None when an interruption or the harness ended it."""
+        """Returns a task's result; None when an interruption or the harness ended the task."""
         try:
             return future.result()
         except (CancelledError, Interrupted):

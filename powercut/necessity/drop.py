@@ -21,7 +21,7 @@ _NOWHERE = Occurrences()
 
 @dataclass(frozen=True, kw_only=True)
 class Drop:
-    """What became of one run without one site."""
+    """The result of one run without one site."""
 
     unedited: UneditedRun
     occurrences: Occurrences
@@ -35,7 +35,8 @@ class Drop:
 
 
 def edits(occurrences: Occurrences, prefixes: Iterable[Prefix], modules: list[Module]) -> dict[str, Any]:
-    """What leaves the site out of a run: its events, and a rule for each call stack that recovery may come to it by."""
+    """Edits that leave the site out of a run: its events, and a rule for each call stack by which recovery may reach
+    it."""
     index = {module.path: number for number, module in enumerate(modules)}
     rules = [
         {"frames": [[index[path], offset] for path, offset in prefix], "do": "drop"}

@@ -1,16 +1,16 @@
-"""What flushes and fences of a trace did: which had nothing to do, and whether a set of them can go without a trace.
+"""Effects of a trace's flushes and fences: which had nothing to do, and whether a set of them can go without a trace.
 
 Both follow the floors of the persistency model (replayer/MODELS.md) through the trace, as numbers of stores instead of
 bytes: `clwb` and `clflushopt` of a thread remember what a line holds, the next fence of that thread makes it durable,
 `clflush` does so at once. A fence makes its thread's non-temporal stores durable. With caches inside the persistence
 domain (`eadr`) flushes do nothing, and fences wait for non-temporal stores alone.
 
-`unchanged` is what redundancy stands on. It follows the run with and without the dropped events side by side, and
-holds when the floors are the same at every instant that can show the difference: when something is stored, when an
-operation begins or ends, when another fence makes something durable, at a power cut. Floors may differ between
-two such instants (a flush whose work the next one does): both runs then have the same crash states under the same
-obligations, at another event. Only explored phases count. A store of the bytes that are there already adds no content
-to its line and counts as none; so it is assumed that the pool begins zeroed, as all recorded targets' pools do.
+`unchanged` is what redundancy stands on. It follows the run with and without the dropped events side by side. It holds
+when the floors are the same at every instant that can show the difference. Such an instant is a store, the begin or end
+of an operation, another fence that makes something durable, or a power cut. Floors may differ between two such instants
+(a flush whose work the next one does). Both runs then have the same crash states under the same obligations, at another
+event. Only explored phases count. A store of the bytes that are there already adds no content to its line and counts as
+none; this assumes that the pool begins zeroed, as all recorded targets' pools do.
 """
 
 from collections import defaultdict
@@ -41,7 +41,7 @@ class _Floors:
         """Whether the flush had anything to do."""
         line, mine = record["offset"] >> LINE_SHIFT, self.flushed[record["thread"]]
         mark, at_once = self.stored[line], record["code"] == "clflush"
-        # What clwb has taken waits for a fence still: clflush does not.
+        # Lines that clwb has taken wait for a fence still; those of clflush do not.
         if mark <= max(self.durable[line], 0 if at_once else mine.get(line, 0)):
             return False
         if at_once:

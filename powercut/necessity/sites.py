@@ -1,9 +1,9 @@
 """Flush sites and fence sites: a line of the user's code that flushes or fences, and where it does so in a trace.
 
 The line is the one that findings are placed at (`symbolize.site_frame`): the innermost one outside powercut's helpers,
-system headers, and small helpers in a header of the same folder. So a helper that many lines call is one site for each
-of these lines, if it is small, and a site of its own, if it is a function of a source file, unless it has a name as
-flush helpers have or was named as one (`symbols/flush_helpers.py`): its frames are passed by then, and each line that
+system headers, and small helpers in a header of the same folder. A small helper that many lines call is therefore one
+site for each of these lines. A function of a source file is a site of its own, unless it has a name as flush helpers
+have or was named as one (`symbols/flush_helpers.py`). The frames of such a helper are passed by, and each line that
 calls it is a site.
 """
 
@@ -18,7 +18,7 @@ from powercut.symbols import source
 from powercut.symbols.flush_helpers import outside
 from powercut.symbols.symbolize import Frame, Symbolizer, site_frame
 
-#: Fences that are there for persistence. Those of locked instructions and locks are needed whatever persists.
+#: Fences that are there for persistence. The fences of locked instructions and locks are needed whatever persists.
 FENCES = frozenset({"sfence", "mfence"})
 #: A call stack as far as the frame that names the site: (path of the module, return address), innermost first.
 Prefix = tuple[tuple[str, int], ...]

@@ -22,7 +22,7 @@ _WATCHDOG_SECONDS = 120.0
 
 @dataclass(frozen=True, kw_only=True)
 class Explored:
-    """What one exploration came to."""
+    """The result of one exploration."""
 
     verdict: str
     complete: bool

@@ -1,4 +1,4 @@
-"""What the drops of one site show, and the sentence that says why."""
+"""Judges a site by the runs without it, and says why in a sentence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,8 @@ RESULTS = (NECESSARY, REDUNDANT, NOT_SHOWN)
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Of one site. `complete`: every run that reaches it was explored to its end, or a finding settled it."""
+    """The verdict on one site. `complete`: every run that reaches it was explored to its end, or a finding settled
+    it."""
 
     result: str
     why: str
@@ -24,7 +25,7 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What is known of a site. `skipped`: scenarios that reach it and say nothing, with the reason."""
+    """Facts about a site. `skipped`: scenarios that reach it and say nothing, with the reason."""
 
     site: Site
     drops: Sequence[Drop]

@@ -1,7 +1,7 @@
 """Writes the folder with which a foreign library becomes a target: adapter, scenario, test, Makefile, README.
 
-What is written works as it is: the adapter drives a small persistent map that stands in for the library. The texts
-are templates in `templates/new_target`.
+The new target works as it is: the adapter drives a small persistent map that stands in for the library. The texts are
+templates in `templates/new_target`.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Another, shorter way to begin, where the search has ended above a handful of operations.
 
-What comes before the operation that the crash is in has one purpose: a state of the table. Taking operations away finds
-only those short ways that are contained in the long one. So a few operations are tried in its place:
+The operations before the crash have one purpose: a state of the table. Taking operations away finds only those short
+ways that are contained in the long one. A few operations are therefore tried in its place:
 
 - every sequence of up to four, each the insert of a fresh key or a command of the target's maintenance, and, of up to
   three, in a case that erases, the erase of the first key. With `insert(1) maintain(expand) maintain(rehash)
@@ -10,8 +10,8 @@ only those short ways that are contained in the long one. So a few operations ar
 - up to four inserts of drawn keys, in the table as it is and in the smallest that the target names. Two keys fill a
   bucket of two slots if they meet there, and which do only the hash functions know.
 
-Known limit: no updates, no threads, and four operations at most. Of the keys not all are tried; the same input gives
-the same draws.
+Known limit: no updates, no threads, and four operations at most. Not all keys are tried; the same input gives the same
+draws.
 """
 
 import random
@@ -70,7 +70,7 @@ def _end(case: Case) -> tuple[int, Case]:
     """The last operation, or the one that is cut and what comes after it; and how many there are before."""
     cuts = [number for number, phase in enumerate(case.phases) if phase.cut_at is not None]
     at = cuts[0] if cuts else len(case.phases) - 1
-    # After a cut its phase goes on, so where it is the last one, what comes after the cut is in it as well.
+    # A phase goes on after a cut. If the cut is in the last phase, the operations behind it are in that phase as well.
     kept = 2 if cuts and at == len(case.phases) - 1 else 1
     phases = (replace(case.phases[at], operations=case.phases[at].operations[-kept:]), *case.phases[at + 1 :])
     end = replace(case, phases=phases)
@@ -78,12 +78,12 @@ def _end(case: Case) -> tuple[int, Case]:
 
 
 def _with_a_default(case: Case) -> list[Case]:
-    """The same with one setting left to its default: other operations may make up for it."""
+    """Returns the case with one setting left to its default: other operations may make up for the change."""
     return [case.with_option(name, None) for name, _ in case.options]
 
 
 def _in_the_least_table(case: Case, options: Mapping[str, Sequence[str]]) -> Case:
-    """The same with every setting that is a number at the smallest that the target names."""
+    """Returns the case with every setting that is a number at the smallest that the target names."""
     for name, values in options.items():
         numbers = [int(value) for value in values if is_number(value)]
         if numbers:

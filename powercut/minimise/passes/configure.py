@@ -1,9 +1,9 @@
 """A smaller table: it needs fewer operations to fill, and there is less of it to read.
 
-Each option of the target is set to smaller numbers, or left to its default; words other than the default are tried as
-well, since one of them may save operations (`balance = "off"`). What the smaller table refuses (it is full earlier) is
-left out of the workload. A setting that is no improvement by itself can be the way to one, so operations are taken
-away under it before it is given up.
+Each option of the target is set to smaller numbers, or left to its default. Words other than the default are tried as
+well, since one of them may save operations (`balance = "off"`). Operations that the smaller table refuses (it is full
+earlier) are left out of the workload. A setting that is no improvement by itself can be the way to one. Operations are
+therefore taken away under the setting before it is given up.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ def shrink_options(search: Search, options: Mapping[str, Sequence[str]]) -> None
 
 
 def _simpler(now: str | None, values: Sequence[str]) -> Iterator[str | None]:
-    """What to try instead of `now`, the simplest first."""
+    """Returns values to try instead of `now`, the simplest first."""
     yield None
     if values and not is_number(values[0]):
         yield from (value for value in values[1:] if value.isidentifier())

@@ -1,8 +1,8 @@
 """Takes runs of operations away: halves, quarters, … single ones.
 
-The delta debugging of Zeller and Hildebrandt (*Simplifying and Isolating Failure-Inducing Input*, TSE 2002) by
-complements, from the end to the beginning, since what comes last depends on what comes first. Ends when no single
-operation can be missed, and, in a short case, no two of them.
+Delta debugging (Zeller and Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, TSE 2002) by complements.
+It goes from the end to the beginning, since later operations depend on earlier ones. It ends when no single operation
+can be missed, and, in a short case, no two of them.
 """
 
 from itertools import combinations

@@ -1,12 +1,12 @@
 """One operation fewer with other keys, where the search has ended above a handful of operations.
 
-What fills a bucket of a hash table is keys that meet there. The finding's own keys are mostly spread, so the search
-ends with inserts that fill the neighbours as well; with keys that meet those could go. Which keys do only the hash
-functions know, so cases are drawn. Some are as long as the best one, with one key exchanged: where the bug shows, the
-next ones are drawn from there, since two exchanges may be needed before an operation can go. The others are without
-one operation, with one key exchanged or (in a short case) with all of them new, and now and then with one setting of
-the table changed as well. The draws follow from the case and from the target's options: the same input gives the same
-answer.
+Keys that meet in a bucket of a hash table fill the bucket. The finding's own keys are mostly spread, so the search ends
+with inserts that fill the neighbours as well; with keys that meet, these inserts could go. Only the hash functions know
+which keys meet, so cases are drawn. Some cases are as long as the best one, with one key exchanged. Where the bug
+shows, the next ones are drawn from there, since two exchanges may be needed before an operation can go. The other cases
+are without one operation, with one key exchanged or (in a short case) with all keys new. Now and then one setting of
+the table is changed as well. The draws follow from the case and from the target's options: the same input gives the
+same answer.
 
 Known limit: it ends after a number of draws. A smaller case may exist where it found none.
 """
@@ -24,7 +24,7 @@ from powercut.minimise.search import Search
 _DRAWS = 600
 #: Keys are drawn from 1 to this, or to three times the number of operations.
 _KEYS = 48
-#: Of a longer case not all keys are new: too much would have to come together.
+#: In a longer case not all keys are new: too much would have to come together.
 _SHORT = 8
 #: How many of the draws are as long as the best case, and how many of the others have another setting.
 _AS_LONG, _CONFIGURED = 0.4, 0.3
@@ -88,7 +88,7 @@ def _renamed(case: Case, names: Mapping[Key, Key]) -> Case:
 
 
 def _others(now: str | None, values: Sequence[str]) -> list[str]:
-    """What an option may be set to instead: a number to any that the target names, smaller ones, and the next below."""
+    """Returns other values of an option: any number that the target names, smaller ones, and the next below."""
     current = now or (values[0] if values else "")
     if not is_number(current):
         return [value for value in values if value.isidentifier() and value != current]

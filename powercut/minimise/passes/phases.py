@@ -20,7 +20,7 @@ def join_phases(search: Search) -> None:
     for number in range(len(search.best.phases)):
         if number < len(search.best.phases) and search.best.phases[number].cut_at is not None:
             search.consider(_changed(search.best, number, cut_at=None))
-    # What comes before threads is left unexplored: a trace of schedules is long enough.
+    # Phases before threads are left unexplored: a trace of schedules is long enough.
     if len(search.best.operations) <= MOST_EXPLORED and not search.best.race:
         for number in range(len(search.best.phases)):
             if not search.best.phases[number].explore:

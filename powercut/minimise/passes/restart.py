@@ -1,7 +1,7 @@
 """Begins again in a smaller table with other keys, where the search has ended above a handful of operations.
 
-Taking operations away one at a time ends at the first case from which none can be missed, and which one that is
-depends on where the hash functions put the keys that happened to be there. So the finding's own workload is tried in
+Taking operations away one at a time ends at the first case from which none can be missed. Which case this is depends on
+where the hash functions put the keys that happened to be there. The finding's own workload is therefore tried in
 smaller tables with its keys shifted by a few distances. Where the bug shows, the workload up to the crash is cut down
 on a branch of the search. The most promising starts are taken: those that crash earliest.
 """
@@ -78,7 +78,7 @@ def _configured(start: Case, best: Case, options: Mapping[str, Sequence[str]]) -
 
 
 def _shifted(case: Case, distance: int) -> Case:
-    """The same with every numbered key `distance` higher."""
+    """Returns the case with every numbered key `distance` higher."""
     return case.mapped(
         [replace(item, key=item.key + distance) if isinstance(item.key, int) else item for item in case.operations]
     )

@@ -6,7 +6,7 @@ from powercut.minimise.case import Operation
 from powercut.minimise.search import Search
 
 _KINDS = ("lookup", "insert", "erase", "update")
-#: Of a table of counters.
+#: Operations of a table of counters.
 _COUNTING = ("lookup", "increment", "erase")
 
 

@@ -1,4 +1,4 @@
-"""Fewer threads: each of them left out, what they do one after the other, or two of them as one.
+"""Fewer threads: each of them left out, their operations one after the other, or two threads as one.
 
 A bug that one thread shows by itself needs none beside it. Where it takes two, the others only add schedules. Single
 operations of threads and of the set-up before them are taken away as everywhere (`delete.py`).
