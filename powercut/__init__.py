@@ -4,7 +4,7 @@
 
     powercut.check("level:hardened", [powercut.insert(1), powercut.update(1), powercut.maintain("expand")])
 
-What tests use is imported when it is first named, so that `import powercut` costs next to nothing.
+Names that tests use are imported when they are first named, so that `import powercut` costs next to nothing.
 """
 
 import importlib

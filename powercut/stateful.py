@@ -16,10 +16,10 @@
 
     TestLevel = LevelMachine.TestCase
 
-Operations are drawn as if every one were legal, and then made so: an insert of a key that is there updates it, an
-update of one that is not inserts it, an erase of one that is not is left out. Whatever the shrinker takes away, the
-rest stays legal, so that it gets small (Hypothesis, "internal shrinking"; MacIver & Donaldson, ECOOP 2020). Of threads
-only inserts are changed: one that may meet its key in some order is an update, where the target does not check that.
+Operations are drawn as if every one were legal, and then made legal. An insert of a present key updates it, an update
+of an absent key inserts it, an erase of an absent key is left out. Whatever the shrinker takes away, the rest stays
+legal, so that it gets small (Hypothesis, "internal shrinking"; MacIver & Donaldson, ECOOP 2020). In threads only
+inserts are changed: an insert that may meet its key in some order is an update, where the target does not check that.
 
 Known inaccuracy: while it shrinks, Hypothesis goes over to any other violation that is smaller.
 """
@@ -124,7 +124,7 @@ def threads(
     live: Iterable[Key] = (),
     config: Config | None = None,
 ) -> SearchStrategy[list[list[Operation]]]:
-    """What two to `max_threads` threads do at the same time: one to `max_operations` operations each.
+    """Operations of two to `max_threads` threads at the same time: one to `max_operations` operations each.
 
     `kinds`, `commands` and `live` as in `operations`, but that no command is drawn unless it is named. `config` are the
     options that the target is checked with.
@@ -298,7 +298,7 @@ class CrashMachine(RuleBasedStateMachine):
 
     @cached_property
     def commands(self) -> list[str]:
-        """Of the target."""
+        """Options of the target."""
         return list(api.one_target(self.target).target.description.commands)
 
     @property

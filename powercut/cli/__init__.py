@@ -1,1 +1,1 @@
-"""What people type and see: the command line, one module a command, progress and output."""
+"""The command line, as people type and see it: one module a command, progress and output."""

@@ -1,4 +1,4 @@
-"""What an appendix says: the records of a target as parts, and what they depend on."""
+"""Parts of an appendix: the records of a target, and the conditions of its results."""
 
 import subprocess
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class Measured:
 
 
 def _leads(title: str, measured: Measured) -> tuple[str, ...]:
-    """What a reader of the tables must know."""
+    """Yields notes that a reader of the tables must know."""
     if title == "Necessity":
         return tuple(
             f"{record['target']}:{record['variant']}: {len(record['sites'])} of {record['sites_total']} sites judged "
@@ -67,7 +67,7 @@ def _leads(title: str, measured: Measured) -> tuple[str, ...]:
 
 
 def facts(names: Sequence[str], measured: Measured, options: ExploreOptions, command: str) -> list[tuple[str, str]]:
-    """What the results depend on: versions, target, model, options, seed, coverage, assumptions."""
+    """Returns the conditions of the results: versions, target, model, options, seed, coverage, assumptions."""
     runs = measured.runs
     complete = sum(run.coverage.kind == "complete" for run in runs)
     described = options.described()

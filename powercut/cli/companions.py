@@ -1,4 +1,4 @@
-"""What other commands left in an output folder for the HTML report: fidelity, audit, necessity and costs.
+"""Files of other commands in an output folder, for the HTML report: fidelity, audit, necessity and costs.
 
 One that cannot be read is left out, and said with the command that makes it again; the report stands without it.
 """
@@ -12,9 +12,10 @@ from powercut.cost.records import COST_VERSION
 from powercut.necessity.record import NECESSITY_VERSION
 from powercut_reports.html import Companions
 
-#: What `powercut fidelity --out` writes.
+#: The file that `powercut fidelity --out` writes.
 FIDELITY_REPORT = "fidelity.json"
-#: What `powercut audit` writes into its own output folder, which is `audit` in that of the runs unless it was named.
+#: The file that `powercut audit` writes into its own output folder, which is `audit` in that of the runs unless it was
+#: named.
 AUDIT_REPORT = "audit.json"
 
 

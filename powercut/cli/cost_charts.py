@@ -1,7 +1,7 @@
 """Cost records as SVG charts (Altair, drawn by vl-convert without a browser): modelled time, stacked by what takes it.
 
 `<record>.svg` has a group of bars for each operation, one a latency model; `compared-<operation>.svg` has a bar for
-each scheme. The same records make the same bytes. They are readable on light and dark ground: text follows the reader's
+each scheme. Equal records make equal bytes. The charts are readable on light and dark ground: text follows the reader's
 colour scheme.
 """
 

@@ -32,7 +32,7 @@ def number(value: float | None) -> str:
 
 
 def heading(record: dict[str, Any]) -> str:
-    """What a table is of."""
+    """Returns the subject of a table."""
     return f"{record['target']}:{record['variant']} {record['scenario']}: {record['summary']}"
 
 

@@ -1,4 +1,4 @@
-"""What this installation has and lacks, each with the next step.
+"""Lists the parts that this installation has and lacks, each with the next step.
 
 Known inaccuracy: the CPU's features matter only to code that runs on real persistent memory; judging
 needs none of them, since the engine's pool is ordinary memory.

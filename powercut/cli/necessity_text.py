@@ -12,7 +12,7 @@ _STYLES = {NECESSARY: "green", REDUNDANT: "red", NOT_SHOWN: "yellow"}
 
 
 def headline(record: dict[str, Any]) -> str:
-    """What was judged, and how it came out."""
+    """Says which sites were judged, and the results."""
     totals = record["totals"]
     numbers = ", ".join(f"{totals[result]} {result}" for result in RESULTS)
     judged = len(record["sites"])
@@ -25,7 +25,7 @@ def headline(record: dict[str, Any]) -> str:
 
 
 def notes(record: dict[str, Any]) -> Iterator[str]:
-    """What a reader must know of the analysis as a whole."""
+    """Yields notes on the analysis as a whole."""
     base = record["unedited"]
     if base["findings"]:
         yield (

@@ -58,11 +58,12 @@ def colored() -> bool:
 
 
 def print_run(run: RunRecord, page: Path | None = None) -> None:
-    """The bugs of a run and its summary, as text on stdout. What a gate accepts has a line in the summary only.
+    """Prints the bugs of a run and its summary, as text on stdout. A finding that a gate accepts has a line in the
+    summary only.
 
     `page` is the HTML report that the command makes.
 
-    What the run assumes is for `print_closing` to say.
+    `print_closing` prints the assumptions of the run.
     """
     color = colored()
     findings = [finding for finding in with_program(run).findings if finding.counts]
@@ -113,7 +114,7 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def report_title(targets: Sequence[str]) -> str:
-    """Of a report: the targets, or how many of them."""
+    """Names the targets of a report, or how many there are."""
     return f"powercut: {', '.join(targets) if len(targets) <= _NAMED_TARGETS else f'{len(targets)} targets'}"
 
 

@@ -1,4 +1,4 @@
-"""What goes into papers and spreadsheets: the records as tables in CSV and LaTeX, the report's charts as SVG."""
+"""Output for papers and spreadsheets: the records as tables in CSV and LaTeX, the report's charts as SVG."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from powercut_reports.html import Companions
 from powercut_reports.tables import as_csv, as_latex, of_research, of_runs
 from powercut_reports.tables.table import Table
 
-#: Of tables: the suffix of their files, and what renders one.
+#: For each format of tables: the suffix of its files, and the function that renders a table.
 TABLE_FORMATS = {"csv": (".csv", as_csv.render), "latex": (".tex", as_latex.render)}
 FORMATS = (*TABLE_FORMATS, "svg")
 TABLES, CHARTS = "tables", "charts"

@@ -2,8 +2,8 @@
 
 Records name files relative to the folder that powercut runs in (`paths.relative`), which keeps fingerprints and
 baselines the same on a desk and in CI. GitHub and code scanning read them relative to the repository. Where the two
-differ, the reports that place annotations get a copy of the records in which every file that lies in this folder has
-the folder's name before it.
+differ, the reports that place annotations get a copy of the records. Every file of the copy that lies in this folder
+has the folder's name before it.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """How runs get on, on stderr: bars on a terminal, elsewhere a plain line now and then; and findings as they come.
 
-A run's report is printed when the run ends and those before it are printed. A finding that waits longer than `PATIENCE`
-for that is told in one line, which also stays in the log of a run that was killed. Its file is on
+A run's report is printed when the run ends and the reports of earlier runs are printed. A finding that waits longer
+than `PATIENCE` is told in one line. This line also stays in the log of a run that was killed. The finding's file is on
 disk before.
 """
 
@@ -95,7 +95,8 @@ class _Ticking:
 
 
 class _Announcing:
-    """What a listener says in lines, whatever else it shows: findings before their run's report, and sentences."""
+    """Messages that a listener prints as lines, whatever else it shows: findings before their run's report, and
+    sentences."""
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float]) -> None:
         self._say = say

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TextIO, cast
 
-#: What printing fails with when the reader has gone: of a pipe, or with the terminal.
+#: Errors of printing when the reader has gone: of a pipe, or with the terminal.
 _NOBODY_READS = frozenset({errno.EPIPE, errno.EIO})
 _NAMES = {1: "standard output", 2: "standard error"}
 #: /dev/full
@@ -41,7 +41,7 @@ class Stdout:
         except OSError as error:
             if error.errno not in _NOBODY_READS:
                 self.failure = error
-            # What the stream still holds is printed there as well, at the latest when Python ends.
+            # The rest in the stream's buffer is printed there as well, at the latest when Python ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
             return None
 

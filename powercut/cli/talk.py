@@ -1,4 +1,4 @@
-"""What is said to people while a command runs: lines on stderr."""
+"""Messages to people while a command runs: lines on stderr."""
 
 import sys
 from contextlib import suppress

@@ -1,6 +1,6 @@
 """The verbs of the command line, each in a module that is loaded when its verb is typed.
 
-What people type most often is `--help` and the name of one verb; loading all of them took a second.
+People type `--help` and the name of one verb most often; loading all verbs took a second.
 """
 
 from dataclasses import dataclass

@@ -5,10 +5,10 @@ scenario: a bug that a second scenario shows as well is no new bug, but one that
 (A finding that no site of the source names is known in its own scenario only.) It is also known when only names of its
 functions and files are other ones than the entry's (`renames`). Every other finding is *new*.
 
-An entry is *fixed* when a run of its target, variant, scenario and model was made that could have shown it again, and
-no run of its target, variant and model did. A run could have shown the entry if the run was complete, with the entry's
-seed and atom policy, to the entry's depth of nested cuts. Nothing is said of the entries of other runs: an entry that
-nobody looked for, or only by samples, is neither there nor gone.
+An entry is *fixed* when a run that could have shown it again was made, and no run of its target, variant and model did.
+Such a run has the entry's target, variant, scenario and model. It is complete, with the entry's seed and atom policy,
+to the entry's depth of nested cuts. Nothing is said of the entries of other runs: an entry that nobody looked for, or
+only by samples, is neither there nor gone.
 
 The file is JSON, sorted, a finding a line, so that differences and merges of two branches read well:
 

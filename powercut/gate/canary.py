@@ -1,15 +1,15 @@
 """The canary: beside the runs of a gate, a planted bug goes the same way, and must be found.
 
 A gate that is green because the engine, the tracer or a report is broken is worse than none. A command that people gate
-on therefore first records and explores something small that is known to be wrong. It uses the same engine, tracer,
-model, strategy, atom policy, nested depth and seed, and looks for the finding in the output of the command's formats.
-If the finding is not there, no verdict of the command is worth anything. Each run that found nothing becomes `unknown`,
-with an error that says so, and the exit code is 3. Findings stay: a finding stands on its own evidence.
+on therefore first records and explores something small that is known to be wrong. Engine, tracer, model, strategy, atom
+policy, nested depth and seed are those of the command. The finding must appear in the output of the command's formats.
+If it does not, no verdict of the command is worth anything. Each run that found nothing becomes `unknown`, with an
+error that says so, and the exit code is 3. Findings stay: a finding stands on its own evidence.
 
 Which bug: where lines can be lost (`adr`, with a strategy that looks beyond the order of the program), a bug that only
-an image shows which is *not* a prefix of the program. Under other models and strategies: two stores that belong
-together, which a cut tears apart under every model. A recorded program is accompanied by a program, everything else by
-the target `patterns`.
+some images show. These images are *not* a prefix of the program. Under other models and strategies: two stores that
+belong together, which a cut tears apart under every model. A recorded program is accompanied by a program, everything
+else by the target `patterns`.
 
 Known inaccuracies: the canary is explored to its end, without a budget, and says nothing about how far a budget
 reaches. Baseline and suppressions are those of the project and are not applied to it.
@@ -73,7 +73,7 @@ def summary(runs: Sequence[RunRecord]) -> dict[str, Any]:
 
 
 def sentences(runs: Sequence[RunRecord]) -> list[str]:
-    """The same for people."""
+    """Returns the result as a sentence for people."""
     told = next((run.canary for run in runs if run.canary), None)
     if not told:
         return []

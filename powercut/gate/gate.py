@@ -1,4 +1,4 @@
-"""What a project has said about findings beforehand: its baseline and its suppressions, for one command.
+"""Opinions of a project about findings beforehand: its baseline and its suppressions, for one command.
 
 Run records are marked before they are written, each by itself; what concerns all of them together (fixed entries,
 rules that match nothing) is in the summary.
@@ -26,7 +26,7 @@ class Gate:
 
     baseline: Baseline | None = None
     suppressions: Suppressions | None = None
-    #: Of --since; None: renames are looked for from the commits that changed the files last.
+    #: The commit of --since. None: renames are looked for from the commits that changed the files last.
     since: str | None = None
 
     def mark(self, run: RunRecord) -> None:

@@ -8,11 +8,11 @@ finding has another fingerprint. It is still the accepted one where all of this 
 - The old place is gone: no function with the old name has these statements any more.
 - The new name is fresh: no function had it before, as far as the baseline or git knows.
 
-So a bug in another function with the same statements is a new one. Another bug in a function with an
-old name is new as well.
+A bug in another function with the same statements is therefore a new bug. Another bug in a function with an old name is
+new as well.
 
-Old names come from the entry of a baseline, or, for a suppression, which has the fingerprint alone, from the functions
-that were there at a commit and are not any more.
+Old names come from the entry of a baseline. A suppression has the fingerprint alone; its old names come from the
+functions that were there at a commit and are not any more.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

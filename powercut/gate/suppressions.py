@@ -5,9 +5,9 @@
     reason = "the vendor ships a fix in March (issue 12)"
     expires = 2027-01-31
 
-What a rule names must hold together. `target` is matched with `level` and with `level:published`, `site` with the
-`file:line` of each decisive store and of the fault. A rule holds to the end of its last day (UTC); then what it
-matches counts again, and the report says why.
+All names of a rule must hold together. `target` is matched with `level` and with `level:published`, `site` with the
+`file:line` of each decisive store and of the fault. A rule holds to the end of its last day (UTC). Afterwards its
+findings count again, and the report says why.
 """
 
 import re

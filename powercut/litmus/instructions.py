@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 LINE = 64
-#: Of devices: `write`, `force` and `flush`; of memory the others.
+#: Stores: `write`, `force` and `flush` are of devices, the others of memory.
 STORES = {
     "store": "store",
     "write": "store",

@@ -88,7 +88,7 @@ def check(tests: Sequence[LitmusTest], judge: str, command: Sequence[str]) -> li
 
 
 def requests_of(test: LitmusTest) -> list[Request]:
-    """What a judge is asked of one test."""
+    """The question to a judge about one test."""
     if test.in_every_schedule:
         return [test.every_schedule()]
     whole = test.whole()
@@ -142,7 +142,7 @@ def judge_one(test: LitmusTest, plain: Answer, probed: Answer, whole: Answer | N
 
 
 def judge_threads(test: LitmusTest, answer: Answer) -> str | None:
-    """The same for a test with threads."""
+    """The question to a judge about a test with threads."""
     try:
         left = test.left(answer)
     except (KeyError, TypeError, ValueError) as error:

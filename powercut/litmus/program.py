@@ -72,7 +72,8 @@ class LitmusTest:
         return self._request(self.events[: self.cut])
 
     def probed(self) -> Request:
-        """The same with a pending byte in every line, so that the answer also lists lines with one candidate.
+        """Returns the program with a pending byte in every line, so that the answer also lists lines with one
+        candidate.
 
         A probe is a non-temporal store to a byte that nothing else touches, by a thread that never fences: it is in
         or out independently of everything else, so what the named locations may hold does not change.

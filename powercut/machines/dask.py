@@ -1,10 +1,11 @@
 """The chunks of a run on a Dask cluster: `distributed`'s own client, futures, retries and dashboard.
 
-What is ours is little. A worker is asked once what results could depend on (`fitness`); one that is fit gets a
-*resource* named after it, and tasks ask for that resource, so that Dask itself keeps them from any other worker, also
-from one that joins later. The trace is scattered once, by its content, and is a dependency of the tasks. Where a
-worker is idle, the task with the most left to do gives it half of that. A worker that dies loses its tasks, which Dask
-starts again elsewhere: their results have the same names, and it does not matter which of two is taken.
+Dask does most of the work. A worker is asked once for everything on which results could depend (`fitness`). A fit
+worker gets a *resource* named after its machine, and tasks ask for that resource. Dask itself thus keeps tasks from any
+other worker, also from one that joins later. The trace is scattered once, by its content, and is a dependency of the
+tasks. Where a worker is idle, the task with the most left to do gives it half of its rest. A worker that dies loses its
+tasks, which Dask starts again elsewhere: their results have the same names, and it does not matter which of two is
+taken.
 
 `distributed` is the extra `powercut[dask]`, and is imported only here.
 """
@@ -77,7 +78,7 @@ class Cluster:
     shared: Path | None
     say: Callable[[str], None]
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    #: Of each target library: what this machine is, and the workers that are fit, with their threads.
+    #: For each target library: this machine's facts, and the workers that are fit, with their threads.
     _facts: dict[str, Facts] = field(default_factory=dict)
     _asked: dict[str, dict[str, int]] = field(default_factory=dict)
 
@@ -247,7 +248,7 @@ class _Exploration:
         return done
 
     def _take(self, result: worker.Done, chunks: Range) -> None:
-        """What a task brought. Chunks that it lacks are explored here, where their troubles are told as ever."""
+        """Takes the result of a task. Chunks that it lacks are explored here, where their troubles are told as ever."""
         count = 0
         while chunks.first + count < chunks.end and chunks.first + count in result.finished:
             count += 1

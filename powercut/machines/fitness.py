@@ -1,11 +1,11 @@
 """Whether another machine explores as this one does: the same builds, the same CPU features, the same addresses.
 
-Code of the target can choose by CPU features (glibc's memcpy does), and its behaviour can depend on addresses, of
+Code of the target can choose by CPU features (glibc's memcpy does). Its behaviour can also depend on addresses, on
 which the dynamic linker and the kernel decide. Where they differ, two machines could answer differently, and a report
-would depend on who explored what: such a machine is refused.
+would depend on who explored which chunk: such a machine is refused.
 
-Known inaccuracies: CPU features are those that compilers and glibc choose by, as the kernel lists them. What a target
-reads of a machine in other ways (its number of cores) is for the engine's virtual world to hide.
+Known inaccuracies: CPU features are those that compilers and glibc choose by, as the kernel lists them. A target may
+read the machine in other ways (its number of cores); to hide these is the task of the engine's virtual world.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from powercut import __version__
 from powercut.engine import engine, events
 
 _CPU_INFO = Path("/proc/cpuinfo")
-#: Of /proc/cpuinfo: instruction sets, and what glibc's string functions are chosen by.
+#: Prefixes in /proc/cpuinfo of instruction sets, and of features by which glibc chooses string functions.
 _PREFIXES = ("sse", "ssse", "avx", "amx", "bmi", "fma", "sha", "aes", "vaes", "gfni", "movdir", "cldemote", "cx")
 _NAMES = frozenset(
     (
@@ -31,13 +31,13 @@ _NAMES = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What the results of an exploration could depend on, of one machine and one target."""
+    """Facts about one machine and one target on which the results of an exploration could depend."""
 
     powercut: str
     engine: str
     target: str
     cpu: tuple[str, ...]
-    #: Of each loaded file: name, build id, address.
+    #: For each loaded file: name, build id, address.
     modules: tuple[tuple[str, str, str], ...]
     page: int
     #: Addresses are not randomised.
@@ -49,7 +49,7 @@ class Facts:
 
 
 def facts(engine_path: Path, library: str) -> Facts:
-    """Of this machine. UsageError or HarnessError where the engine or the target does not start."""
+    """Returns the facts of this machine. UsageError or HarnessError where the engine or the target does not start."""
     event, _ = engine.single(engine_path, ["machine", "--library", library], events.Machine)
     assert isinstance(event, events.Machine)
     return Facts(
@@ -64,7 +64,7 @@ def facts(engine_path: Path, library: str) -> Facts:
 
 
 def cpu_features(info: Path = _CPU_INFO) -> tuple[str, ...]:
-    """Those that code is chosen by, in order; none where the kernel does not list them."""
+    """Returns the features by which code is chosen, in order; none where the kernel does not list them."""
     try:
         lines = info.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

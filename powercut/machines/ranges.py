@@ -39,7 +39,7 @@ def share(count: int, *, index: int, of: int) -> Range:
 
 
 def missing(count: int, done: Iterable[Range]) -> list[Range]:
-    """What the ranges `done` leave of `count` chunks, ascending."""
+    """Returns the ranges of `count` chunks that `done` leaves, ascending."""
     out, at = [], 0
     for each in sorted(done):
         if each.first > at:

@@ -7,7 +7,7 @@ follows from the command alone:
 - with fewer, each shard does its n-th of the chunks of every run.
 
 A shard's folder is an output folder without records: traces, checkpoints, and `shard.json`. To merge is to resume the
-unsplit command with all of these checkpoints, so that it ends with the records that it would have ended with.
+unsplit command with all of these checkpoints. The merged command ends with the records of an unsplit run.
 """
 
 import re
@@ -78,16 +78,16 @@ class _Strict(BaseModel):
 
 
 class Part(_Strict):
-    """What a shard has of one run."""
+    """A shard's part of one run."""
 
     slug: str
-    #: Of the files in `checkpoints/`.
+    #: Name of the files in `checkpoints/`.
     name: str
     first: int
     end: int
-    #: Of the whole run.
+    #: Number of chunks of the whole run.
     chunks: int
-    #: What decides the result of a chunk; equal in all shards, or they are not of one run.
+    #: Everything that decides the result of a chunk; equal in all shards, or they are not of one run.
     identity: dict[str, Any]
 
 
@@ -213,7 +213,7 @@ class Merged:
 
     @property
     def command(self) -> dict[str, Any]:
-        """What the runs are made of."""
+        """Returns the inputs of the runs."""
         return self.folders[0][1].command
 
     def explored(self, exploring: Exploring) -> Sequence[Path]:

@@ -1,6 +1,6 @@
-"""What runs in a worker of a cluster: one engine for each range of chunks, on a copy of the trace that is there once.
+"""The code in a worker of a cluster: one engine for each range of chunks, on a copy of the trace that is there once.
 
-Only plain data goes back: a failure is a sentence, since an exception of ours would need powercut's classes to be
+Only plain data goes back, and a failure is a sentence. An exception of ours would need powercut's classes to be
 unpickled, and it would look to Dask as if the task were at fault.
 """
 
@@ -35,14 +35,14 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """What became of a task. `packets` is a checkpoint of the engine."""
+    """The result of a task. `packets` is a checkpoint of the engine."""
 
     packets: bytes
     finished: tuple[int, ...]
     #: Why chunks are missing, or what else went wrong.
     troubles: tuple[str, ...] = ()
     seconds: float = 0.0
-    #: Of these, until the first chunk was begun: the engine's start, and the way through the trace.
+    #: Seconds before the first chunk was begun: the engine's start, and the way through the trace.
     walk: float = 0.0
 
 
@@ -50,7 +50,7 @@ class Done:
 class _Underway:
     chunks: Range
     began: float
-    #: What is finished by now; chunks are begun in their order.
+    #: Chunks that are finished by now; chunks are begun in their order.
     finished: set[int] = field(default_factory=set)
     first_at: float = 0.0
 
@@ -60,7 +60,8 @@ _underway: dict[str, _Underway] = {}
 
 
 def fit(library: str) -> Facts | str:
-    """What of this machine results could depend on; a sentence where the target cannot be explored here."""
+    """Returns the facts about this machine on which results could depend; a sentence where the target cannot be
+    explored here."""
     try:
         return facts(paths.engine(), library)
     except PowercutError as error:
@@ -99,7 +100,7 @@ def _explored(task: Task, trace: Path, checkpoint: Path, state: _Underway) -> Do
                     if given_away:
                         break  # another worker has the rest
         except PowercutError as error:
-            # What the engine had finished is in the file all the same.
+            # Chunks that the engine had finished are in the file all the same.
             troubles.append(error.paragraph())
     return Done(
         packets=checkpoint.read_bytes() if checkpoint.exists() else b"",
@@ -157,7 +158,7 @@ def _spare(state: _Underway) -> Range | None:
 
 
 def trace_name(digest: str) -> str:
-    """Of the file in a folder of traces."""
+    """Returns the name of the trace's file in a folder of traces."""
     return f"{digest}.pct"
 
 

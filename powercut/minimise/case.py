@@ -1,8 +1,8 @@
 """A candidate of the minimiser: a plan whose every operation is spelled out.
 
-`fill`, `until`, `mix` and ranges are gone (`concrete.py` has asked the trace what they did), so that an operation can
-be taken away without changing what the others are. What no candidate changes (library, variant, known bug, seed)
-stays in the plan that the finding came with; a case is only what may shrink.
+`fill`, `until`, `mix` and ranges are gone (`concrete.py` has read their operations from the trace). An operation can
+therefore be taken away without changing the others. Library, variant, known bug and seed, which no candidate changes,
+stay in the plan that the finding came with. A case has only the parts that may shrink.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class Operation:
     key: Key | None = None
     #: The command of a `maintain`.
     text: str = ""
-    #: What an increment adds.
+    #: The number that an increment adds.
     by: int = 1
 
     @property
@@ -48,20 +48,20 @@ class Phase:
     name: str
     explore: bool
     cut_at: str | None
-    #: Of one thread after the other, where there are threads.
+    #: Operations of all threads, one thread after the other, where there are threads.
     operations: tuple[Operation, ...]
     #: How many of the operations each thread has; empty where one thread does them all.
     threads: tuple[int, ...] = ()
 
     @property
     def programs(self) -> tuple[tuple[Operation, ...], ...]:
-        """What each thread does; none where there are no threads."""
+        """Returns the operations of each thread; none where there are no threads."""
         bounds = pairwise(accumulate(self.threads, initial=0))
         return tuple(self.operations[first:end] for first, end in bounds)
 
     def keeping(self, kept: Sequence[bool]) -> "Phase":
-        """The same with those operations whose place in `kept` is true. A thread that has none left is gone, and the
-        last one is no thread."""
+        """Returns the phase with those operations whose place in `kept` is true. A thread without operations is gone,
+        and a single thread is no thread."""
         left = tuple(item for item, keep in zip(self.operations, kept, strict=True) if keep)
         bounds = pairwise(accumulate(self.threads, initial=0))
         threads = tuple(count for first, end in bounds if (count := sum(kept[first:end])))
@@ -70,7 +70,7 @@ class Phase:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """What is recorded and explored, as far as it may shrink."""
+    """The parts of a plan that may shrink."""
 
     phases: tuple[Phase, ...]
     #: Options of the target, sorted by name, without the known bug that is switched on.
@@ -88,7 +88,7 @@ class Case:
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        """Those of all phases, in order."""
+        """Returns the operations of all phases, in order."""
         return tuple(operation for phase in self.phases for operation in phase.operations)
 
     def option(self, name: str) -> str | None:
@@ -96,13 +96,13 @@ class Case:
         return dict(self.options).get(name)
 
     def with_option(self, name: str, value: str | None) -> "Case":
-        """The same with one option set, or (None) left to its default."""
+        """Returns the case with one option set, or (None) left to its default."""
         options = {**dict(self.options), name: value}
         kept = sorted((key, text) for key, text in options.items() if text is not None)
         return replace(self, options=tuple(kept))
 
     def keeping(self, kept: Sequence[bool]) -> "Case":
-        """The same with those operations whose place in `kept` is true; phases that have none left are gone."""
+        """Returns the case with those operations whose place in `kept` is true; phases without operations are gone."""
         phases: list[Phase] = []
         at = 0
         for phase in self.phases:
@@ -113,11 +113,11 @@ class Case:
         return replace(self, phases=tuple(phases))
 
     def without(self, first: int, last: int) -> "Case":
-        """The same without the operations number `first` to `last` - 1."""
+        """Returns the case without the operations number `first` to `last` - 1."""
         return self.keeping([not first <= number < last for number in range(len(self.operations))])
 
     def mapped(self, operations: Sequence[Operation]) -> "Case":
-        """The same with other operations in the places of these."""
+        """Returns the case with other operations in the places of these."""
         phases: list[Phase] = []
         at = 0
         for phase in self.phases:
@@ -142,7 +142,7 @@ def runnable(case: Case) -> Case:
         return case
     live: set[Key] = set()
     kept: list[bool] = []
-    # What threads did to a key depends on the schedule.
+    # The effect of threads on a key depends on the schedule.
     unknown: set[Key] = set()
     for phase in case.phases:
         if phase.threads:

@@ -1,9 +1,9 @@
 """Spells a plan out: which operations its phases came to, read from the trace that it records.
 
-What `fill`, `until` and `mix` did depends on the table's answers, so it is not computed but looked up; what threads do,
-and what comes after them, stands in the plan. Two things of a
-trace are not of the workload: `format`, `open` and `close`, and the lookup by which the engine asks, after a
-deliberate cut, whether the interrupted operation happened.
+The operations of `fill`, `until` and `mix` depend on the table's answers, so they are not computed but read from the
+trace. The operations of threads, and those behind them, stand in the plan. Two things of a trace are not of the
+workload: `format`, `open` and `close`, and the lookup by which the engine asks, after a deliberate cut, whether the
+interrupted operation happened.
 
 Inaccuracy: operations that answered FULL stay (a `fill` ends with one); the engine then refuses the case, and
 `configuration.py` and the deletion of operations take them away.
@@ -144,7 +144,7 @@ def spelled_out(
 
 
 def _planned(phase: dict[str, Any]) -> Phase:
-    """A phase whose steps say what they do: one of threads, or one after them."""
+    """A phase whose steps name their operations: a phase of threads, or a phase after them."""
     programs = [
         [operation for step in steps for operation in _operations(step)]
         for steps in phase.get("threads", [phase.get("steps", [])])

@@ -1,8 +1,9 @@
 """Asks the engine about a case: can it be recorded, how long is its trace, and does it show the bug.
 
-A candidate is explored by one worker, only until the bug shows, and by the engine that has just recorded it: to start
-one is most of what a small case costs. One that cannot be recorded (a configuration that the target refuses, a full
-table, a crash without any power cut) or explored is not interesting, whatever the reason.
+A candidate is explored by one worker, only until the bug shows, and by the engine that has just recorded it: starting
+an engine is most of what a small case costs. A candidate that cannot be recorded or explored is not interesting,
+whatever the reason. Reasons are a configuration that the target refuses, a full table, or a crash without any power
+cut.
 """
 
 import contextlib
@@ -29,8 +30,8 @@ from powercut_records.run import RunRecord
 
 #: Seconds after which an operation of a candidate counts as hanging.
 _OPERATION_SECONDS = 10
-#: Seconds that exploring a candidate may take, far above what any does that is simpler: one whose recovery runs wild is
-#: given up, on any machine. What a slower one gives up it would have found too late to be of use.
+#: Seconds that exploring a candidate may take, far above the time of any simpler candidate. A candidate whose recovery
+#: runs wild is given up on any machine. A slow machine would find other cases too late to be of use.
 _CANDIDATE_SECONDS = 15.0
 #: How the engine names the step that does not fit, in `where` of its error.
 _STEP = re.compile(r", phase '(?P<phase>.*)', step (?P<step>\d+)$")
@@ -38,7 +39,7 @@ _STEP = re.compile(r", phase '(?P<phase>.*)', step (?P<step>\d+)$")
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What came of one case."""
+    """The result of one case."""
 
     #: Length of its trace; None: it could not be recorded.
     events: int | None = None
@@ -93,7 +94,7 @@ class Examiner:
         return (item for item in self._told(["--trace", str(trace)], options) if isinstance(item, FindingRecord))
 
     def _told(self, of: Sequence[str], options: ExploreOptions) -> Iterator[events.Recorded | FindingRecord]:
-        """What an exploration tells of its trace, which it may record before, and of its findings."""
+        """Yields an exploration's events about its trace, which it may record before, and about its findings."""
         words = ["explore", *of, *options.arguments()]
         if options.budget.seconds is not None:
             words += ["--crash-point-seconds", f"{options.budget.seconds:g}"]  # a budget does not end a crash point
@@ -105,7 +106,7 @@ class Examiner:
         return self._asked(case, self.options_within(self._executions))
 
     def unhurried(self, case: Case) -> Seen:
-        """The same without a budget: for the case that is known to show the bug."""
+        """Examines without a budget: for the case that is known to show the bug."""
         return self._asked(case, self.options_within(None))
 
     def _asked(self, case: Case, options: ExploreOptions) -> Seen:
@@ -126,7 +127,7 @@ class Examiner:
         return Seen(events=length, finding=shown)
 
     def _recording(self, plan: dict[str, Any], trace: Path) -> list[str]:
-        """What tells the engine to record `plan`."""
+        """Returns the arguments with which the engine records `plan`."""
         file = self._folder / "plan.json"
         file.write_text(json.dumps(plan), encoding="utf-8")
         return ["--plan", str(file), "--trace", str(trace), "--operation-timeout", str(_OPERATION_SECONDS)]
@@ -140,7 +141,7 @@ class Examiner:
 def told(
     stream: Iterator[StreamItem], *, symbolizer: Symbolizer, wanted: FindingRecord
 ) -> Iterator[events.Recorded | FindingRecord]:
-    """What an exploration tells of a trace that it has recorded, and of findings that may be the wanted one.
+    """Reads an exploration's events about a trace that it has recorded, and about findings that may be the wanted one.
 
     Closing the iterator ends the exploration.
     """

@@ -1,11 +1,11 @@
-"""What was asked of the engine: every case once, and no more of them than the limits allow."""
+"""Questions to the engine: every case once, and no more cases than the limits allow."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-#: What is asked, and what comes of it.
+#: A question, and its answer.
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
 
@@ -47,7 +47,7 @@ class Ledger(Generic[Asked, Answer]):
     ) -> None:
         """`considered` counts what was asked before."""
         self.considered = considered
-        #: Of the smallest case so far.
+        #: Operations of the smallest case so far.
         self.operations = 0
         self._examine = examine
         self._limits = limits or Limits()
@@ -60,7 +60,7 @@ class Ledger(Generic[Asked, Answer]):
         self._known[case] = seen
 
     def ask(self, case: Asked) -> Answer:
-        """What comes of `case`. Raises LimitReached."""
+        """Returns the result of `case`. Raises LimitReached."""
         if case not in self._known:
             self._refuse_more()
             self._known[case] = self._examine(case)

@@ -1,6 +1,6 @@
 """The fewest lines of a program's file of operations that still show the bug of a finding.
 
-A candidate is a whole run. The program is recorded on the lines that are left, as it was for the finding, and its crash
+A candidate is a whole run. The program is recorded on the lines that are left, as it was for the finding. Its crash
 states are explored until the bug shows (`same_bug.py`). A candidate does not show the bug if it cannot be recorded, or
 if its recovery refuses what the program has left. The pools are as they were before, after each.
 

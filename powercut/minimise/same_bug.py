@@ -6,11 +6,11 @@ The rule:
   construction: no candidate changes them.
 - Both need a power cut, or neither does: what goes wrong without one is another bug.
 
-- Where recovery or a query dies, it dies at the same place by the same signal. The stores that led there change with the
-  workload, and need not agree.
+- Where recovery or a query dies, it dies at the same place by the same signal. The stores that led there change with
+  the workload, and need not agree.
 - Else the stores that decide are at the same places of the source (function and line, as in the fingerprint). At least
-  one store is missing (lost or torn). Stores are missing only at places where the original misses something, and one
-  place of the persisted stores at least must be one of the original's.
+  one store is missing (lost or torn). Stores are missing only at places where the original misses something. One place
+  of the persisted stores at least must be one of the original's.
 - Where nothing is missing and no place is shared because one of the two has none (all that matters was durable: the
   code is wrong without any reordering), the kinds of operation and of query are the same.
 

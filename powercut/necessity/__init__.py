@@ -6,7 +6,7 @@
 the runs as they are · `drop.py` one site dropped from one run · `verdict.py` what the drops of a site show ·
 `record.py` the record (checker/RUN.md) · `analysis.py` all sites of a target.
 
-A site is *necessary* when some run without it has a finding that no run with it has. That finding is kept with its
+A site is *necessary* when some run without it has a finding that no run with it has. The finding is kept with its
 trace, and `powercut reproduce` replays it. A site is *redundant* under three conditions on every run that reaches the
 site. Without the site the run was explored completely, has no new finding, and provably has the same crash states under
 the same obligations. Otherwise the site is *not shown by this workload*: it makes something durable, and no query of

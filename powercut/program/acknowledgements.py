@@ -1,8 +1,8 @@
-"""`--ack`: lines of a recorded program's output that acknowledge what was asked for before them.
+"""`--ack`: lines of a recorded program's output that acknowledge the operations before them.
 
-The program's output goes to two files. Before each event of the recording the tracer says how far they have grown
-(`tracer/stream/STREAM.md`): so it is known what had left the program by then, whoever wrote it. What leaves a buffer
-late acknowledges late.
+The program's output goes to two files. Before each event of the recording the tracer says how far these files have
+grown (`tracer/stream/STREAM.md`). This tells which lines had left the program by then, whoever wrote them. A line that
+leaves a buffer late acknowledges late.
 """
 
 import re
@@ -68,7 +68,7 @@ def found(wanted: re.Pattern[str], output: Path) -> list[tuple[int, int, str]]:
 
 
 def notes(acknowledged: dict[str, Any]) -> list[str]:
-    """What a reader has to know of how they left the program. `acknowledged`: of the event `converted`."""
+    """Yields notes on how the lines left the program. `acknowledged` is a field of the event `converted`."""
     lines, together, at_end = (acknowledged[name] for name in ("lines", "together", "at_end"))
     flush = "it holds its output back; let it flush after each answer (fflush, setvbuf, stdbuf -oL)"
     if at_end == lines > 1:
@@ -82,7 +82,7 @@ def notes(acknowledged: dict[str, Any]) -> list[str]:
 
 
 def _lines(file: Path) -> Iterator[tuple[int, str]]:
-    """Each line with the offset of its end. Of a long line the beginning is looked at."""
+    """Yields each line with the offset of its end; of a long line, only its beginning."""
     at, begun = 0, b""
     with file.open("rb") as data:
         while piece := data.readline(MOST_LINE):

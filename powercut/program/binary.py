@@ -1,4 +1,4 @@
-"""What kind of file a command runs: enough of ELF to choose a tracer and to refuse what none can record."""
+"""The kind of a command's file: enough of ELF to choose a tracer and to refuse programs that none can record."""
 
 import mmap
 import os

@@ -22,7 +22,7 @@ import subprocess
 import sys
 from typing import IO, Any
 
-#: Of the name of a file that is aside.
+#: The suffix of a file that is set aside.
 SUFFIX = ".powercut-aside"
 
 

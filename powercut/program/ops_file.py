@@ -20,7 +20,7 @@ class OpsFile:
 
     #: As the user named it.
     named: Path
-    #: What is recorded.
+    #: The file of the operations that are recorded.
     lines: Path
 
     def command(self, words: Sequence[str], *, cwd: Path) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ class OpsFile:
         )
 
     def driver(self, words: Sequence[str], *, cwd: Path) -> tuple[str, ...]:
-        """What feeds the command; empty for one that opens the file itself."""
+        """Returns the file that feeds the command; empty for a command that opens the file itself."""
         if any(PLACEHOLDER in word or self._is(word, cwd) for word in words[1:]):
             return ()
         return ("cat", "--", os.fspath(self.lines))

@@ -13,7 +13,7 @@ from powercut.base.errors import UsageError
 
 VARIABLES = ("POWERCUT_PIN_ROOT", "PIN_ROOT")
 _TOOL = "powercut_pin.so"
-#: What every kit for Linux has, and nothing else.
+#: Files that every kit for Linux has, and nothing else.
 _PARTS = ("pin", "source/tools/Config/makefile.config", "source/include/pin/pin.H", "intel64")
 
 

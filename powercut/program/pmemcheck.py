@@ -55,7 +55,7 @@ def find() -> str | None:
 
 
 def require() -> str:
-    """The same, or a UsageError in one line."""
+    """Returns this tracer's program, or raises a UsageError in one line."""
     found = find()
     if found:
         return found
@@ -77,8 +77,8 @@ def command(valgrind: str, log: Path, argv: Sequence[str]) -> list[str]:
         "--log-stores=yes",
         "--log-stores-stacktraces=yes",
         "--print-summary=no",
-        # Without it, pmemcheck adds a fence to every clflush, which would hide missing fences where libpmem takes
-        # clflush for want of clwb (a processor that Valgrind pretends to be).
+        # Without it, pmemcheck adds a fence to every clflush. Such a fence would hide missing fences where libpmem
+        # takes clflush for want of clwb (a processor that Valgrind pretends to be).
         "--expect-fence-after-clflush=yes",
         f"--log-file={os.fspath(log).replace('%', '%%')}",
         *argv,
@@ -182,7 +182,7 @@ def export_log(trace: Path, log: Path, *, stacks: bool, pools: Path | None) -> e
 
 
 def _symbols(trace: Path) -> list[tuple[int, int, list[str]]]:
-    """What is known of the frames of a trace's stores: module, offset, and texts as Valgrind writes them."""
+    """Returns the known frames of a trace's stores: module, offset, and texts as Valgrind writes them."""
     answer, _ = engine.single(
         paths.engine(), ["export-pmemcheck", "--trace", os.fspath(trace), "--frames"], events.StoreFrames
     )

@@ -27,13 +27,13 @@ DEFAULT_RECORD_TIMEOUT = "10m"
 DEFAULT_IMAGES = 4096
 DEFAULT_PREEMPTIONS = 2
 
-#: Of a device: what `--sector-size` and `--atomic-unit` may say, the default first.
+#: For a device: the values of `--sector-size` and `--atomic-unit`, the default first.
 SECTOR_SIZES = (512, 4096)
 UNITS = (1, 2, 4, 8)
 #: Bytes of an atomic write unit, at most: what the kernel writes as one piece of the page cache.
 MOST_UNIT = 4096
 
-#: What `--threads` may say, and what it means.
+#: The values of `--threads`, with their meaning.
 SCHEDULED = "scheduled"
 THREADS = {
     RECORDED: "they run as they come, and the schedule that this came to is judged",
@@ -101,7 +101,7 @@ class Device:
 
 @dataclass(frozen=True, kw_only=True)
 class Recording:
-    """What is recorded, and how."""
+    """The recorded command and the way in which it is recorded."""
 
     command: tuple[str, ...]
     binary: Binary
@@ -114,16 +114,16 @@ class Recording:
     cwd: Path
     tracer: str
     timeout: float | None
-    #: What a budget leaves for recording, in seconds; None: it has no budget.
+    #: Seconds that a budget leaves for recording; None without a budget.
     within: float | None = None
     #: Exit statuses that are no failure.
     allowed: frozenset[int] = frozenset({0})
     keep: bool = False
-    #: Whether the program begins with the pools as they are, and they stay as it leaves them.
+    #: Whether the program begins with the present pools, which stay as it leaves them.
     keep_pool: bool = False
     #: Makes the pools before the run, which begins without files otherwise.
     setup: tuple[str, ...] = ()
-    #: What the pools were when the program began, for people; known when it is recorded.
+    #: State of the pools when the program began, for people; known when the program is recorded.
     began: str = ""
     #: None: the program's threads run as they come.
     scheduling: Scheduling | None = None
@@ -139,12 +139,12 @@ class Recording:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What is started."""
+        """Returns the command that is started."""
         return self.ops_file.command(self.command, cwd=self.cwd) if self.ops_file else self.command
 
     @property
     def driver(self) -> tuple[str, ...]:
-        """What feeds it; empty when nothing does."""
+        """Returns the command that feeds it; empty when nothing does."""
         return self.ops_file.driver(self.command, cwd=self.cwd) if self.ops_file else self.ops
 
 
@@ -244,7 +244,7 @@ def recording(
     setup: str | None = None,
     scheduling: Scheduling | None = None,
 ) -> Recording:
-    """What is to be recorded. UsageError when it cannot be."""
+    """Returns the recording that the options describe. UsageError when it cannot be made."""
     folder = working_folder(cwd)
     command = words(record, option="--record")
     driver = words(ops, option="--ops")
@@ -319,7 +319,8 @@ def recording(
 
 
 def device_layout(*, sector_size: int | None, unit: int | None) -> Device | None:
-    """What the two options say of a device; None where neither was given. UsageError for what no device has."""
+    """Returns the device that the two options describe; None where neither was given. UsageError for a device that does
+    not exist."""
     if sector_size is None and unit is None:
         return None
     made = Device(sector_size=sector_size or SECTOR_SIZES[0], unit=unit or UNITS[0])
@@ -437,5 +438,5 @@ def working_folder(cwd: Path | None) -> Path:
 
 
 def default_name(command: Sequence[str]) -> str:
-    """What a program is called in reports: its file's name."""
+    """Returns a program's name in reports: the name of its file."""
     return os.path.basename(command[0])

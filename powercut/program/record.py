@@ -47,17 +47,17 @@ _UNKNOWN_INSTRUCTION = (
 
 
 def environment() -> dict[str, str]:
-    """What recorded programs and recoveries see: libpmem takes any file for persistent memory."""
+    """The environment of recorded programs and recoveries: libpmem takes any file for persistent memory."""
     kept = {name: value for name, value in os.environ.items() if name not in _OURS}
     return {"PMEM_IS_PMEM_FORCE": "1", **kept}
 
 
 def record(recording: Recording, trace: Path, *, name: str, interrupt: Interrupt | None = None) -> dict[str, Any]:
-    """Records into `trace` and returns what is known of it. A failure leaves an older trace alone.
+    """Records into `trace` and returns facts about the trace. A failure leaves an older trace alone.
 
-    The program begins without pool files, or with those that its set-up has made, so that the next run of the same
-    command finds what this one has found. The files that were there are aside, and back afterwards. With `keep_pool`
-    the program works on them, and they stay as it left them.
+    The program begins without pool files, or with the files that its set-up has made. The next run of the command
+    therefore finds what this run has found. Older files are set aside, and come back afterwards. With `keep_pool` the
+    program works on the older files, and they stay as the program left them.
     """
     trace = trace.absolute()  # the program may run in another folder
     try:
@@ -243,7 +243,7 @@ def _scheduled(
     assert chosen is not None
     file = scratch / "metadata.json"
     hidden = unseen_instructions.sentences(recording.binary.path)
-    # What the trace says of the run is what a run comes to that is not refused below.
+    # A run that is not refused below comes to what the trace says of it.
     described = _described(recording, _ended(events.Scheduled(event="scheduled", trace="", status=0)), name=name)
     write_json(file, {"program": {**described, "unseen": hidden}})
     arguments = ["record-schedules", "--command", json.dumps(recording.words), "--cwd", os.fspath(recording.cwd)]
@@ -354,7 +354,7 @@ def _where(recording: Recording) -> str:
 
 
 def _refuse_slow(recording: Recording, where: str) -> None:
-    """Of a command that was ended: HarnessError where the budget, and no limit of its own, did that."""
+    """Names the end of a command that was ended: HarnessError where the budget, and no limit of its own, did that."""
     if recording.within is None or recording.limit != recording.within:
         return
     raise HarnessError(
@@ -396,7 +396,7 @@ def _refuse_failure(recording: Recording, ended: Ended) -> None:
 
 
 def _began_without(recording: Recording) -> str:
-    """What to do where the program lacks a file; empty where it has begun with one."""
+    """Returns advice where the program lacks a file; empty where it has begun with one."""
     if not recording.began.startswith(_NO_FILE):
         return ""
     pools = " or ".join(map(os.fspath, recording.pools))
@@ -454,7 +454,7 @@ def _refuse_unused(recording: Recording, ended: Ended, raw: Mapping[str, Any]) -
 
 
 def _notes(recording: Recording, ended: Ended, raw: Mapping[str, Any], scratch: Path) -> list[str]:
-    """What the recording did not see, one sentence each."""
+    """Yields the blind spots of the recording, one sentence each."""
     notes = []
     kinds = [note["kind"] for note in raw["notes"]]
     if forks := kinds.count("fork"):

@@ -26,7 +26,7 @@ from powercut.program.program import Device, Program, Recording, Recovery
 from powercut.symbols import store_functions
 from powercut_records.finding import FindingRecord
 
-#: Of a budget of time, what exploring may take once something was found: the rest is for its cause.
+#: Share of a time budget that exploring may take once something was found: the rest is for the cause.
 FOUND_SHARE = 0.75
 #: Names the folder in which crash images are made; /dev/shm without it.
 WORK = "POWERCUT_WORK"
@@ -63,7 +63,7 @@ def explore(
     arguments += ["--model", options.model, "--atoms", options.atoms]
     arguments += ["--jobs", str(options.jobs), "--seed", str(options.seed), "--images", str(program.recovery.images)]
     if options.nested:
-        # What recovery stores is known under the tool alone.
+        # The stores of recovery are known under the tool alone.
         arguments += ["--nested", str(options.nested), *tracer(stacks=True), *_device_tracer()]
     else:
         arguments += _read_sets()
@@ -176,7 +176,8 @@ def _end(run: events.ImageRun) -> str:
 
 
 def _read_sets() -> list[str]:
-    """The engine's options for learning what recovery reads, which spares images that it cannot tell apart.
+    """Returns the engine's options for learning what recovery reads, which spares images that recovery cannot tell
+    apart.
 
     Commands tell it themselves where that can be followed, and else under the Valgrind tool. Where that is missing and
     one of them needs it, every image is run.
@@ -209,7 +210,7 @@ def _prefix(option: str, under: Callable[..., tuple[list[str], dict[str, str]]])
 
 @dataclass(frozen=True, kw_only=True)
 class Replayed:
-    """What a finding's image shows now."""
+    """Yields the present findings on a finding's image."""
 
     held: bool
     invariant: str

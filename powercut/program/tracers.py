@@ -34,7 +34,7 @@ def choose(name: str | None, binary: Binary, *, command: Sequence[str]) -> str:
             "this program is for another processor", where=where, next_step="Build it for x86-64 and record that."
         )
     if name is None:
-        # What PMDK's own libraries store and flush is not seen by the compiler pass.
+        # The compiler pass does not see the stores and flushes of PMDK's own libraries.
         return "llvm" if binary.traced_by_llvm and not binary.libraries_that_flush else "valgrind"
     starts_another = os.path.basename(command[0]) in STARTERS
     if name == "llvm" and binary.kind == "elf" and not binary.traced_by_llvm and not starts_another:

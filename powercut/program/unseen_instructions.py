@@ -1,8 +1,8 @@
-"""What callbacks of -fsanitize=thread do not see in a program: instructions of persistence in inline assembly.
+"""Instructions of persistence in inline assembly, which the callbacks of -fsanitize=thread do not see.
 
-Headers lead the intrinsics into the runtime (targets/include/powercut/callbacks), and atomics are calls. So whatever
-flushes, fences, streams or locks in such a program itself was never announced: the trace may lack what makes data
-durable, and a finding may be none.
+Headers lead the intrinsics into the runtime (targets/include/powercut/callbacks), and atomics are calls. Instructions
+that flush, fence, stream or lock in such a program itself were therefore never announced. The trace may lack what makes
+data durable, and a finding may be none.
 """
 
 import re

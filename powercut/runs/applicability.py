@@ -1,6 +1,6 @@
 """Scenarios that come for every map, and a target that is no such map: it has no update, or takes other sizes.
 
-That is no mistake of anybody's. The engine says what the scenario needs and the target lacks (`NotApplicable`); a
+Such a scenario is nobody's mistake. The engine says what the scenario needs and the target lacks (`NotApplicable`). A
 scenario that nobody named is set aside then, and said in one line. Two things stay errors: a scenario that the user
 named, and a target for which no scenario is left, since nothing of it was judged.
 """
@@ -35,7 +35,7 @@ class WithoutRuns:
     """The requests of a command that came to no run."""
 
     errors: list[PowercutError] = field(default_factory=list)
-    #: That their targets cannot do; neither clean nor wrong.
+    #: Scenarios that their targets cannot run; neither clean nor wrong.
     aside: list[SetAside] = field(default_factory=list)
 
     def failed(self, request: Request, error: PowercutError) -> None:
@@ -79,7 +79,7 @@ def unjudged(requests: Sequence[Request], aside: Sequence[SetAside]) -> list[Usa
 
 
 def summary(aside: Sequence[SetAside]) -> dict[str, Any]:
-    """What a command's JSON says of them; nothing where there are none."""
+    """Returns the part of a command's JSON about scenarios that were set aside; nothing where there are none."""
     return {"not_applicable": [item.described() for item in aside]} if aside else {}
 
 

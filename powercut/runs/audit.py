@@ -26,7 +26,7 @@ DEFAULT_IMAGES = 10_000
 
 @dataclass(kw_only=True)
 class Outcome(WithoutRuns):
-    """What became of an audit: one record a scenario, in the order asked for, with its differences."""
+    """The result of an audit: one record a scenario, in the order asked for, with its differences."""
 
     audits: list[dict[str, Any]] = field(default_factory=list)
     interrupted: bool = False

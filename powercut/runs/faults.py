@@ -1,8 +1,8 @@
 """Faults on top of power cuts (checker/FAULTS.md): asks the engine, and puts together what it answers.
 
-A run is one kind of fault in one recorded scenario. Its record holds the engine's counts, its findings with
-their call stacks as source positions, and, for failing allocations, the exploration of every trace that such a
-run left: those are ordinary runs, whose findings `powercut reproduce` replays.
+A run is one kind of fault in one recorded scenario. Its record holds the engine's counts and its findings, with their
+call stacks as source positions. For failing allocations it also holds the exploration of every trace that such a run
+left. These explorations are ordinary runs, whose findings `powercut reproduce` replays.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ KINDS = {
     "stale-mapping": "a run of sectors, a page or an erase block is what it was at an earlier time",
     "paired-page": "the cut program of a flash page destroys the page that it shares its cells with",
 }
-#: Those that only some media have: what these are called, and their models.
+#: Faults that only some media have: the media's name, and their models.
 ONLY_ON = {
     "shorn": ("block devices", (options.BLOCK,)),
     "unserialisable": ("block devices", (options.BLOCK,)),
@@ -49,7 +49,7 @@ def fitting(model: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class FaultOptions:
-    """What decides which cases are judged."""
+    """Options that decide which cases are judged."""
 
     kinds: tuple[str, ...] = ()  # of those that fit the target's pool; none: all
     budget: int | None = None  # executions of recovery, for each run
@@ -58,7 +58,7 @@ class FaultOptions:
 
 @dataclass(kw_only=True)
 class Outcome(WithoutRuns):
-    """What became of a command's runs."""
+    """The result of a command's runs."""
 
     runs: list[dict[str, Any]] = field(default_factory=list)
 
@@ -175,7 +175,7 @@ def _explore(traces: Sequence[str], request: Request, context: Context, *, order
 
 
 def exit_code(run: dict[str, Any]) -> ExitCode:
-    """What one record means for the exit status."""
+    """Returns the exit status that one record means."""
     own = ExitCode.CLEAN
     if run["findings"]:
         own = ExitCode.FINDINGS

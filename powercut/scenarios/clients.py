@@ -7,15 +7,15 @@ the threads begin, one of the keys (the lowest) is present and the others are ab
 pending or not begun, so that clients of fewer operations a thread are among what these do.
 
 Two clients are the same up to the order of their threads, and up to the names of keys that begin alike (all but the
-lowest). With T threads, N operations and K keys there are (4K)^N programs of a thread, and T of them form a multiset:
+lowest). With T threads, N operations and K keys, (4K)^N programs of a thread exist, and T of them form a multiset:
 
     keys 1,2    2x1 36   3x1 120   2x2 2,080   3x2 45,760   2x3 131,328
     keys 1      2x1 10   2x2 136   3x2 816     2x3 2,080
 
-Where insert demands that the key be absent (`traits.checks_exists` is 0), a client breaks the target's own rule if an
-insert may meet a present key. Each key is looked at alone: its operations take effect one after another, in any order
-that keeps that of each thread. One order in which an insert meets its key present is enough to leave the client out.
-Updates and erases of an absent key stay: they answer POWERCUT_NOT_FOUND.
+The target may demand that insert find the key absent (`traits.checks_exists` is 0). A client then breaks the target's
+own rule if an insert may meet a present key. Each key is looked at alone: its operations take effect one after another,
+in any order that keeps that of each thread. One order in which an insert meets its key present is enough to leave the
+client out. Updates and erases of an absent key stay: they answer POWERCUT_NOT_FOUND.
 
 All clients are run in a few scenarios: in each, the first operation of thread 1 is given, and all other operations are
 a choice (`any`, scenarios/SCHEMA.md) of the threads, which are alike. Clients that begin alike have their common states
@@ -57,7 +57,7 @@ _KEYS = "Write the numbers of 1 to 4 keys, such as 1,2."
 Key = int | str
 #: A kind and a key.
 Operation = tuple[str, int]
-#: What one thread does, in order.
+#: Operations of one thread, in order.
 Program = tuple[Operation, ...]
 #: The programs of all threads.
 Client = tuple[Program, ...]
@@ -100,7 +100,7 @@ class Shape:
         return comb(programs + self.threads - 1, self.threads)
 
     def words(self) -> list[str]:
-        """Of a command line."""
+        """Reads the clients of a command line."""
         keys = [] if self.keys == DEFAULT_KEYS else ["--keys", ",".join(map(str, self.keys))]
         return ["--client", str(self), *keys]
 
@@ -147,7 +147,7 @@ def may_meet_present(client: Iterable[Iterable[tuple[str, Key]]], present: Colle
 
 
 def _of_key(program: Iterable[tuple[str, Key]], key: Key) -> str:
-    """What a thread does to whether a key is there: its inserts and erases, by their first letters."""
+    """Returns a thread's effects on whether a key is there: its inserts and erases, by their first letters."""
     return "".join(kind[0] for kind, of in program if of == key and kind in ("insert", "erase"))
 
 

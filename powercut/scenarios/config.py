@@ -1,6 +1,6 @@
 """Options of a target that a person chose: `--config top=4`, `powercut.check(…, config={"top": 4})`.
 
-What the engine would refuse without naming what is right is refused here, with the names that the target has.
+Options that the engine would refuse without naming the right ones are refused here, with the names that the target has.
 """
 
 import re
@@ -14,7 +14,7 @@ from powercut.scenarios.targets import Target
 
 Config = Mapping[str, str | bool | int | float]
 WHERE = "--config"
-#: Of a list of values: others are allowed as well.
+#: Mark in a list of values: others are allowed as well.
 _OTHERS = "..."
 
 
@@ -37,12 +37,12 @@ def parse(words: Sequence[str]) -> dict[str, str]:
 
 
 def words(config: Mapping[str, str]) -> list[str]:
-    """Of a command line: what `parse` reads."""
+    """Reads the options of a command line, as `parse` does."""
     return [word for key, value in config.items() for word in (WHERE, f"{key}={value}")]
 
 
 def title(name: str, config: Mapping[str, str]) -> str:
-    """What reports call the scenario `name` with these options instead of its own."""
+    """Returns the name in reports of the scenario `name` with these options instead of its own."""
     return " ".join([name, *(f"{key}={value}" for key, value in config.items())])
 
 

@@ -1,4 +1,4 @@
-"""What a folder of somebody's own has to run: target libraries and scenario files, for a command that named nothing."""
+"""The targets and scenario files in a user's folder, for a command that named nothing."""
 
 import os
 import tomllib

@@ -1,4 +1,4 @@
-"""What the engine is asked to record: a target's library, its options, and a scenario (scenarios/SCHEMA.md)."""
+"""The plan that the engine records: a target's library, its options, and a scenario (scenarios/SCHEMA.md)."""
 
 import os
 from typing import Any
@@ -80,7 +80,7 @@ def _options(target: Target, scenario: Scenario) -> dict[str, str]:
 
 
 def medium(target: Target, *, variant: str, scenario: Scenario) -> str | None:
-    """What the pool of a target is with the scenario's options: a name of DEVICE_MODELS, or None for memory."""
+    """Returns a target's kind of pool with the scenario's options: a name of DEVICE_MODELS, or None for memory."""
     device = target.description.device
     if device is not None and scenario.content.config:
         options = tuple(_options(target, scenario).items())
@@ -100,7 +100,7 @@ def _phase(phase: Phase) -> dict[str, Any]:
 def search(own: Search, chosen: Schedules, *, model: str) -> dict[str, Any]:
     """Which schedules the engine runs: those that are `chosen`, else the scenario's `own`.
 
-    What a scenario says of another kind of search than the one that is chosen does not count.
+    Keys of a scenario about another kind of search than the chosen one do not count.
     """
     kind = chosen.search or own.kind
     if kind != own.kind:

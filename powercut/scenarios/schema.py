@@ -24,13 +24,13 @@ from powercut.engine.options import DEFAULT_SEARCH, MOST_PREEMPTIONS, MOST_SCHED
 from powercut.scenarios.tables import ClaimTable, Definition, Name
 
 SCHEMA_VERSION = 4
-#: What this build reads. Version 2 added threads, 3 what they choose from and when stores are seen, and neither changed
-#: anything else.
+#: The versions that this build reads. Version 2 added threads, version 3 their choices and the instants at which stores
+#: are seen; neither changed anything else.
 SCHEMA_VERSIONS = (1, 2, 3, 4)
 THREADS_SINCE, CHOICE_SINCE, COUNTERS_SINCE = 2, 3, 4
 #: Threads that a phase may have.
 FEWEST_THREADS, MOST_THREADS = 2, 4
-#: Of a thread that has a choice: its operations, and what one of them may be.
+#: Limits of a thread that has a choice: its operations, and the alternatives of one choice.
 MOST_CHOOSING, MOST_ALTERNATIVES = 8, 64
 DEFAULT_POOL_BYTES = 1 << 20
 _PAGE = 4096
@@ -44,7 +44,7 @@ Invariant = Literal[
     "phantom-item",
     "torn-value",
     "stale-value",
-    # Of counters.
+    # Invariants of counters.
     "lost-increment",
     "double-count",
     "duplicate-bound",
@@ -57,7 +57,7 @@ Invariant = Literal[
     "unpersisted-read",
     "not-a-prefix",
     "wild-store",
-    # Of threads.
+    # Invariants of threads.
     "not-linearizable",
     "use-after-free",
     "double-free",
@@ -102,7 +102,7 @@ class KeyStep(_Strict):
     first: int | None = Field(default=None, alias="from", ge=1)
     last: int | None = Field(default=None, alias="to", ge=1)
     keys: list[Annotated[int | NamedKey, BeforeValidator(parse_key)]] | None = None
-    #: What an increment adds; None is 1.
+    #: The number that an increment adds; None is 1.
     by: int | None = Field(default=None, ge=-(1 << 31), lt=1 << 31)
 
     @model_validator(mode="after")
@@ -148,7 +148,7 @@ class MixStep(_Strict):
     read: float = Field(default=0.0, ge=0, le=1)
     update: float = Field(default=0.0, ge=0, le=1)
     insert: float = Field(default=0.0, ge=0, le=1)
-    #: Of a counter that is there; an insert is then one of a fresh key.
+    #: Share of increments of a present counter; an insert is then an increment of a fresh key.
     increment: float = Field(default=0.0, ge=0, le=1)
     erase: float = Field(default=0.0, ge=0, le=1)
     rmw: float = Field(default=0.0, ge=0, le=1)
@@ -218,7 +218,7 @@ def _thread_step(value: object) -> object:
     return value
 
 
-#: Those that do the same whatever other threads have done: a `fill` or a `mix` is drawn by what is in the table.
+#: Steps that do the same whatever other threads have done: a `fill` or a `mix` is drawn by the contents of the table.
 THREAD_STEPS = (KeyStep.__name__, MaintainStep.__name__)
 Operation = Annotated[
     Annotated[KeyStep, Tag("KeyStep")] | Annotated[MaintainStep, Tag("MaintainStep")],
@@ -234,7 +234,7 @@ def _operations_of(step: object) -> int:
 
 
 class AnyStep(_Strict):
-    """One of these operations: each is run, with all that can go before and after it."""
+    """A choice of operations: each is run, with all that can go before and after it."""
 
     any: list[Operation] = Field(min_length=1, max_length=MOST_ALTERNATIVES)
 
@@ -261,7 +261,7 @@ def _not_empty(steps: list[ThreadStep]) -> list[ThreadStep]:
     return steps
 
 
-#: What one thread does, in order.
+#: Operations of one thread, in order.
 Thread = Annotated[list[ThreadStep], AfterValidator(_not_empty)]
 
 
@@ -286,7 +286,7 @@ class Phase(_Strict):
     explore: bool = True
     cut_at: str | None = None
     steps: list[Step] = Field(default_factory=list)
-    #: What each thread does, of operations at the same time.
+    #: Operations of each thread, at the same time.
     threads: list[Thread] = Field(default_factory=list)
     #: Clients that differ by the order of the threads are the same.
     alike: bool = False
@@ -332,7 +332,7 @@ class Search(_Strict):
     """Which schedules of the threads are run."""
 
     kind: Literal["bounded", "random", "pct", "recorded"] = "bounded"
-    #: Of each schedule, at most; None: any number. Of `bounded` alone.
+    #: Preemptions of each schedule, at most; None: any number. For `bounded` alone.
     preemptions: int | None = Field(default=None, ge=0, le=MOST_PREEMPTIONS)
     #: How many are run: of `bounded` at most, and None is no limit.
     schedules: int | None = Field(default=None, ge=1, le=MOST_SCHEDULES)
@@ -362,7 +362,7 @@ class ExpectedCause(_Strict):
 
 
 class KnownBug(_Strict):
-    #: Of defect, in the literature's words: "ordering: …", "missing flush: …".
+    #: Class of the defect, in the literature's words: "ordering: …", "missing flush: …".
     defect_class: str = Field("", alias="class")
     toggle: str
     variant: str = "hardened"
@@ -389,7 +389,7 @@ class ScenarioFile(_Strict):
     pool: Pool = Field(default_factory=Pool)
     data: Data = Field(default_factory=Data)
     phases: list[Phase] = Field(alias="phase", min_length=1)
-    #: Of the threads; the command line goes before.
+    #: Search of the threads' schedules; the command line goes before.
     search: Search | None = None
     known_bug: KnownBug | None = None
     #: Claims about what this scenario runs, beside those of the scheme (checker/CLAIMS.md).
@@ -466,9 +466,9 @@ class ScenarioFile(_Strict):
 
 
 class Variant(_Strict):
-    """What a `[[variant]]` may say. Its values are checked in the scenario that it becomes."""
+    """Keys that a `[[variant]]` may have. Its values are checked in the scenario that it becomes."""
 
-    #: What a file can be called: a variant is selected and sorted as if it were one.
+    #: A name that a file could have: a variant is selected and sorted as if it were a file.
     name: str = Field(pattern=r"^[\w.-]+$")
     summary: Any = None
     targets: Any = None

@@ -13,7 +13,7 @@ class Strict(BaseModel):
 
 
 class Definition(Strict):
-    """What a name of [define] counts: stores by function, or marks."""
+    """The things that a name of [define] counts: stores by function, or marks."""
 
     stores_in: list[Text] = Field(default_factory=list)
     marks: list[Text] = Field(default_factory=list)

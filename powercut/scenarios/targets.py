@@ -41,12 +41,13 @@ class Target:
 
     @property
     def spelling(self) -> str:
-        """What names it on a command line: its name, or the path of a library that lies elsewhere."""
+        """Returns the target's name on a command line: its name, or the path of a library that lies elsewhere."""
         return self.name if self.is_of_the_build else paths.relative(self.library, root=Path.cwd())
 
     @property
     def default_variants(self) -> list[str]:
-        """What `powercut run` without a name judges: hardened and published, else the first variant."""
+        """Returns the variants that `powercut run` without a name judges: hardened and published, else the first
+        variant."""
         variants = self.description.variants
         return [name for name in _DEFAULT_VARIANTS if name in variants] or variants[:1]
 
@@ -67,7 +68,8 @@ def libraries() -> dict[str, Path]:
 
 @cache
 def describe(library: Path) -> Target:
-    """Loads a library in the engine and asks what it is. UsageError for one of another ABI or that cannot be loaded."""
+    """Loads a library in the engine and reads its description. UsageError for a library of another ABI or that cannot
+    be loaded."""
     try:
         event, _ = engine.single(paths.engine(), ["describe", "--library", str(library)], events.Described)
     except EngineDied as died:
@@ -85,7 +87,7 @@ def describe(library: Path) -> Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Configured:
-    """A target in one configuration: sizes that it takes, and what it says of itself in them."""
+    """A target in one configuration: sizes that the target takes, and its description in these sizes."""
 
     sizes: Sizes
     traits: dict[str, Any]
@@ -108,7 +110,7 @@ def configured(
 
 
 def refusal(library: Path, variant: str, config: tuple[tuple[str, str], ...], sizes: Sizes) -> str:
-    """What a target says that does not take `sizes` with the options `config`; empty where it takes them."""
+    """Returns a target's objection to `sizes` with the options `config`; empty where the target takes them."""
     try:
         engine.single(paths.engine(), _asked(library, variant, config, sizes), events.Described)
     except PowercutError as error:

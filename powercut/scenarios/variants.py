@@ -18,7 +18,7 @@ _DOTTED = re.compile(rf"\s*(\[*)\s*({_KEY}(?:\s*\.\s*{_KEY})+)\s*(\]*=?)")
 def overlaid(base: Mapping[str, Any], variant: Mapping[str, Any]) -> dict[str, Any]:
     """The tables of a variant as a file of its own would have them.
 
-    What a variant says replaces what the file says: a single key of a table or of a phase, any other value as a whole.
+    A value of the variant replaces the file's value: a single key of a table or of a phase, any other value as a whole.
     """
     whole = {**base, **variant}
     for key, value in variant.items():

@@ -28,7 +28,7 @@ USUAL = (
 
 _C_LIBRARY = ("libc.", "libc-", "ld-linux", "libstdc++.")
 _MEMORY_FUNCTIONS = ("__memmove_", "__memcpy_", "__memset_", "__mempcpy_")
-#: PMDK's libraries: what they do to a pool they do for their caller, also where they were built with line numbers.
+#: PMDK's libraries: they change a pool for their caller, also where they were built with line numbers.
 _PMDK = ("libpmem.", "libpmem2.", "libpmemobj.", "libpmemlog.", "libpmemblk.", "libpmempool.")
 
 
@@ -53,7 +53,7 @@ def flush_only(
     modules: Sequence[Module],
     symbolizer: Symbolizer,
 ) -> FlushOnly:
-    """Those of a run, by the frames of its stores and the call stacks of its flushes and fences."""
+    """Returns the helpers of a run, by the frames of its stores and the call stacks of its flushes and fences."""
     return FlushOnly(
         (symbolizer.stack(modules, [frame]) for frame in stores),
         (symbolizer.stack(modules, stack) for stack in flushes),

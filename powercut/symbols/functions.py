@@ -16,7 +16,7 @@ from functools import lru_cache
 from powercut.symbols.statements import Statement, statements
 
 _KEYWORDS = frozenset(("if", "for", "while", "switch", "catch", "do", "else", "return", "sizeof", "match", "loop"))
-#: What may stand before the name and has parentheses of its own; "func" is Go's, with the receiver of a method.
+#: Prefixes of the name that have parentheses of their own; "func" is Go's, with the receiver of a method.
 _PREFIX = re.compile(
     r"\b(?:__attribute__|alignas|__declspec|decltype|noexcept|func)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
 )
@@ -60,7 +60,7 @@ def functions(text: str) -> tuple[Function, ...]:
 
 
 def last_name(function: str) -> str:
-    """Of a function as compilers name it, without parameters: the last part, as its definition spells it."""
+    """Returns the last part of a compiler's name for a function, without parameters, as its definition spells it."""
     match = _LAST.search(function)
     return match[0] if match else function
 

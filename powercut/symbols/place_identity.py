@@ -1,12 +1,12 @@
 """Which place of the source a frame is, in words that survive an edit beside it.
 
-A line number changes with every line above it, an address with every build. What stays is the function, the text of the
-statement, and which of the statements with this text in this function it is: `update.cc level::Table::Update
-slot->token=1 #0`. So a comment above it, other white space around it, or a new function before it leave it the same; a
-change of the statement itself is another place, and what was known of it has to be looked at again.
+A line number changes with every line above it, an address with every build. Three things stay: the function, the text
+of the statement, and which of the statements with this text in this function it is (`update.cc level::Table::Update
+slot->token=1 #0`). A comment above it, other white space around it, or a new function before it leave this name the
+same. A change of the statement itself makes another place, and what was known of it has to be looked at again.
 
-Where the source cannot be read, the line within its function stands for the text, and where there are no line numbers,
-the offset of the instruction within its function; `by` says which. These two change with any edit of the function.
+Where the source cannot be read, the line within its function stands for the text. Where there are no line numbers, the
+offset of the instruction within its function does; `by` says which. These two change with any edit of the function.
 """
 
 from dataclasses import asdict, dataclass

@@ -42,7 +42,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Statements:
-    """Those of one file, in order; `lines` are the offsets at which lines begin."""
+    """Returns the statements of one file, in order; `lines` are the offsets at which lines begin."""
 
     found: tuple[Statement, ...]
     lines: tuple[int, ...]

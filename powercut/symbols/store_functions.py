@@ -31,7 +31,7 @@ class StoreFunction:
 
 @dataclass(frozen=True, kw_only=True)
 class StoreFunctions:
-    """Those that were reached, and the others. All instances of a template are one function."""
+    """Functions that were reached, and the others. All instances of a template are one function."""
 
     reached: frozenset[StoreFunction] = field(default_factory=frozenset)
     missed: frozenset[StoreFunction] = field(default_factory=frozenset)
@@ -52,7 +52,7 @@ def of_event(rows: Iterable[Mapping[str, Any]]) -> frozenset[StoreFunction]:
 
 
 def of_folder(folder: Path) -> StoreFunctions:
-    """What all processes of a recording, or of a recovery, have left in `folder`."""
+    """Reads the counts that all processes of a recording, or of a recovery, have left in `folder`."""
     reached: set[StoreFunction] = set()
     known: set[StoreFunction] = set()
     for file in folder.iterdir():

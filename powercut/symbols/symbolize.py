@@ -194,7 +194,7 @@ class Symbolizer:
         if process is None:
             return
         if process.stdin is not None:
-            # What a symboliser that has ended did not read is still in the buffer.
+            # Requests that a symboliser did not read before it ended are still in the buffer.
             with contextlib.suppress(OSError):
                 process.stdin.close()
         process.wait()

@@ -173,10 +173,10 @@ class Session:
 
         `operations` and `warmup` (which comes first and is not explored) are lists of operations
         (`powercut.testing.operations`). `threads` are two to four such lists, which run at the same time after the
-        warm-up, in every schedule or in those that `search`, `preemptions` and `schedules` choose, with store buffers
-        where `visibility` is "tso"; `operations` follow when all have ended, and may be left out then. The target's
-        option `concurrency` is set for them. `config` are options of the target; "bug" switches a planted bug on.
-        `name` is that of the scenario file, which is left in `OUT/scenarios/`.
+        warm-up. They run in every schedule or in the schedules that `search`, `preemptions` and `schedules` choose,
+        with store buffers where `visibility` is "tso". `operations` follow when all threads have ended, and may be left
+        out then. The target's option `concurrency` is set for threads. `config` are options of the target; "bug"
+        switches a planted bug on. `name` is the name of the scenario file, which is left in `OUT/scenarios/`.
         """
         selection = one_target(target)
         workload = inline.Workload(
@@ -343,7 +343,7 @@ class CheckOptions(TypedDict, total=False):
     name: str | None
 
 
-#: What an option of `check` is when a call does not name it.
+#: Values of the options of `check` that a call does not name.
 _UNNAMED: CheckOptions = {
     "warmup": [],
     "threads": [],
@@ -376,7 +376,7 @@ def call(target: str, operations: Iterable[object] = (), **chosen: Unpack[CheckO
 
 
 def suffix(used: options.ExploreOptions) -> str:
-    """What tells the files of a run from those of the same run with the usual options."""
+    """Returns the suffix that tells the files of a run from the files of the run with the usual options."""
     usual = options.ExploreOptions()
     words = [getattr(used, name) for name in ("strategy", "atoms") if getattr(used, name) != getattr(usual, name)]
     words += [

@@ -1,4 +1,4 @@
-"""What a marker `powercut(target=…, scenario=…, model=…)` means: one case for each target, scenario and model.
+"""Cases of a marker `powercut(target=…, scenario=…, model=…)`: one for each target, scenario and model.
 
 Collection starts no engine (but for a library that is named by its path): the files of the scenarios say which targets
 they fit, and the names of the libraries which targets there are. Whether a variant exists is for the run to say. A
@@ -33,7 +33,7 @@ class Case:
     #: `strategy`, `seed` and `complete` of the marker.
     options: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
-    #: That the marker does not name: where it does not apply to the target, the test is skipped.
+    #: True if the marker does not name this case: the test is skipped where the case does not apply to the target.
     optional: bool = False
     error: PowercutError | None = None
 
@@ -49,7 +49,7 @@ class Case:
 
 @dataclass(kw_only=True)
 class CrashTest:
-    """What the fixture `powercut_case` gives: the case of this test, and its result once it was judged."""
+    """The value of the fixture `powercut_case`: the case of this test, and its result once it was judged."""
 
     case: Case
     judged: Result | None = None
@@ -68,7 +68,7 @@ class CrashTest:
 
     @property
     def result(self) -> Result:
-        """What came of it; there before the body of the test begins."""
+        """The result of the case; there before the body of the test begins."""
         if self.judged is None:
             raise UsageError(
                 "there is no result before the body of the test", where="powercut_case", next_step="Ask for it there."
@@ -152,8 +152,8 @@ def _scenarios(target: str, patterns: Sequence[str]) -> Iterator[Scenario]:
 def _library(target: str) -> tuple[str, Path]:
     """The name of a target and its library.
 
-    A library that lies elsewhere is asked for its name. One that is still to be built, by a fixture of the tests, goes
-    by the name of its file if there are scenarios beside it.
+    A library that lies elsewhere is asked for its name. A library that a fixture of the tests is still to build goes by
+    the name of its file, if there are scenarios beside it.
     """
     name = target if Path(target).is_file() else target.partition(":")[0]
     if "/" in name or name.endswith(".so"):

@@ -28,7 +28,7 @@ from powercut_records.base import changed
 from powercut_records.finding import Coverage, FindingRecord
 from powercut_records.run import RunError, RunRecord
 
-#: What the engine says of a workload or a configuration that the target cannot take.
+#: The engine's words for a workload or a configuration that the target cannot take.
 _REFUSALS = (
     "answered FULL",
     "answered UNSUPPORTED",

@@ -1,8 +1,8 @@
 """A scenario made in Python: what `powercut.check` runs.
 
 It is a scenario like any other, and lies in `OUT/scenarios/` as a file, so that the command which a report names runs
-it again. What the engine would refuse without saying where (an option or a command that the target does not have) is
-refused here, with the nearest right name.
+it again. The engine would refuse an option or a command that the target does not have, without saying where. Such names
+are refused here, with the nearest right name.
 """
 
 import hashlib
@@ -32,11 +32,11 @@ _WORD = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """What happens to an empty table: a warm-up that is not explored, then threads and operations that are."""
+    """Operations on an empty table: a warm-up that is not explored, then threads and operations that are."""
 
     operations: Iterable[object]
     warmup: Iterable[object] = ()
-    #: What each of several threads does at the same time, after the warm-up and before the operations.
+    #: Operations of each of several threads at the same time, after the warm-up and before the operations.
     threads: Iterable[Iterable[object]] = ()
     config: Config | None = None
     #: Cut the power when the explored operations first reach this mark, and go on after recovery.

@@ -21,7 +21,7 @@ Key: TypeAlias = int | str
 Operation: TypeAlias = tuple[Any, ...]
 Step: TypeAlias = KeyStep | MaintainStep | FillStep | UntilStep | MixStep
 
-#: Of maps; tables of counters have `increment` in the place of the first two.
+#: Operations of maps; tables of counters have `increment` in the place of the first two.
 KEY_OPERATIONS: tuple[str, ...] = ("insert", "update", "erase", "lookup")
 _EXAMPLE = 'Write ("insert", 1), ("maintain", "expand"), or powercut.insert(1).'
 

@@ -99,7 +99,7 @@ def pytest_configure_node(node: Any) -> None:
 
 @dataclass
 class _TestSession:
-    """What the plugin keeps of one session of pytest."""
+    """The plugin's state for one session of pytest."""
 
     #: Where everything lies in the end.
     out: Path
@@ -119,7 +119,7 @@ class _TestSession:
 
 @dataclass
 class _ItemRecord:
-    """What the plugin keeps of one test."""
+    """The plugin's state for one test."""
 
     session: "Session | None" = None
     results: list["Result"] = field(default_factory=list)

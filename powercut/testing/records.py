@@ -1,9 +1,8 @@
-"""What crash tests leave behind: properties of JUnit reports, one folder for all workers of xdist, the summary.
+"""Files that crash tests leave behind: properties of JUnit reports, one folder for all workers of xdist, the summary.
 
-Workers of pytest-xdist judge at the same time, so each has a folder of its own,
-`OUT/workers/<session>/<worker>/`, with traces, runs, findings and scenarios. When all have ended, their files are moved
-to `OUT/`. Names of files in records, in properties and in messages are those that the files have afterwards, so that
-`/workers/<session>/<worker>` is taken out of every text.
+Workers of pytest-xdist judge at the same time. Each worker has a folder of its own, `OUT/workers/<session>/<worker>/`,
+with traces, runs, findings and scenarios. When all have ended, their files are moved to `OUT/`. Records, properties and
+messages name files as they are called afterwards: `/workers/<session>/<worker>` is taken out of every text.
 """
 
 import contextlib
@@ -55,7 +54,7 @@ def properties(results: Iterable[Result], out: Path) -> list[tuple[str, str]]:
 def merge(folder: Path, out: Path) -> None:
     """Moves what the workers have left in `folder`, each in a folder of its own, to `out`; then removes `folder`.
 
-    Of two findings with one fingerprint the least is kept, of two records of one run the worse.
+    The least of two findings with one fingerprint is kept, and the worse of two records of one run.
     """
     moved: dict[Path, dict[str, Any]] = {}
     for worker in sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []:

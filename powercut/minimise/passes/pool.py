@@ -1,7 +1,7 @@
 """A smaller pool.
 
-Keys and values keep the sizes of the scenario. Other sizes may take other ways through the code of the target, or be
-sizes that nobody promised to serve, and the case would then show another bug.
+Keys and values keep the sizes of the scenario. Other sizes may take other ways through the code of the target, or
+nobody promised to serve them. The case would then show another bug.
 """
 
 from dataclasses import replace
