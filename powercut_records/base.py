@@ -1,4 +1,4 @@
-"""What all parts of a record share: how they are read and written, and texts that may be null."""
+"""Base of all parts of a record: how they are read and written, and texts that may be null."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _null(text: str) -> str | None:
 
 #: Null is the empty text, a number its digits.
 Text = Annotated[str, BeforeValidator(_text)]
-#: The same; where it is empty it is written as null.
+#: A text that is written as null where it is empty.
 Name = Annotated[str, BeforeValidator(_text), PlainSerializer(_null, return_type=str | None)]
 
 

@@ -1,4 +1,4 @@
-"""The finding record: one violation, with what led to it and what was made of it afterwards."""
+"""The finding record: one violation, with its cause and the later work on it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Verdict = Literal["inconsistent", "unknown", "consistent"]
 
 
 class Operation(Record):
-    """That was cut, or was the last before the cut."""
+    """The operation that was cut, or the last one before the cut."""
 
     index: int | None = None
     kind: Text = ""
@@ -80,7 +80,7 @@ class RecoveryStore(Placed):
 
 
 class NestedImage(Record):
-    """What a cut inside or right after recovery left behind."""
+    """The remains of a cut inside or right after recovery."""
 
     depth: int = 0
     after_return: bool = False
@@ -142,7 +142,7 @@ class Suppression(Record):
 
 
 class EngineOptions(Record):
-    """What the finding was found with."""
+    """Options with which the finding was found."""
 
     model: Text = ""
     strategy: Text = ""
@@ -166,7 +166,7 @@ class Place(Placed):
 
 
 class Fix(Record):
-    """What to change, where: the sentence and the drawing of the reports are made of it."""
+    """The change, and its place: the reports make a sentence and a drawing of it."""
 
     kind: Text = ""  # fence, flush-and-fence, flush-in-reader or reorder
     sentence: Text = ""
@@ -212,7 +212,7 @@ class Coverage(Record):
 
 
 class Recheck(Record):
-    """What the exploration says with the fix applied to the trace."""
+    """Result of the exploration with the fix applied to the trace."""
 
     held: bool = False  # the bug is gone; the trace may have others
     verdict: Verdict = "unknown"
@@ -272,7 +272,7 @@ class Minimal(Record):
 
 
 class Turn(Placed):
-    """What a thread did before another one went on; the place is that of its last store, flush or fence."""
+    """Operations of a thread before another thread went on; the place is that of its last store, flush or fence."""
 
     thread: int = 0  # from 1
     operations: list[Text] = []

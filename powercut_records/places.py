@@ -64,5 +64,6 @@ def own_frame(frames: Sequence[Frame], site: str = "") -> Frame | None:
 
 
 def flash_operation(stack: Sequence[Frame]) -> str:
-    """What a store on flash belongs to, by the functions that made it (`targets/include/powercut/flash.h`)."""
+    """The object to which a store on flash belongs, by the functions that made it
+    (`targets/include/powercut/flash.h`)."""
     return "erase" if any("powercut_flash_erase" in frame.function for frame in stack) else "program"

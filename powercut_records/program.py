@@ -1,4 +1,4 @@
-"""What was recorded and how it was judged, in program mode."""
+"""The recorded program of program mode, and the commands that judged it."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Program(Record):
     tracer: Text = ""
     began: Text = ""  # what the pools were then
     setup: list[Text] = []  # made them; empty without one
-    keep_pool: bool = False  # it began with them as they were, and they stay as it left them
+    keep_pool: bool = False  # the program began with the present pools, which stay as it left them
     ack: Text = ""  # the expression whose lines end its operations
     exit: dict[str, int] | None = None
     pools: list[Pool] = []
     output: dict[str, list[Text]] = {}  # stdout and stderr
-    notes: list[Text] = []  # what was not recorded
+    notes: list[Text] = []  # stores and files that were not recorded
 
     @property
     def ended(self) -> str:

@@ -103,7 +103,7 @@ class Since(Record):
 
 
 class Smoke(Record):
-    """What the first round of a budget in seconds looked at."""
+    """Coverage of the first round of a budget in seconds."""
 
     strategy: Text = ""
     crash_points: int = 0
@@ -165,7 +165,7 @@ class RunRecord(Record):
 
     @property
     def origin(self) -> list[str]:
-        """That a result is from the cache, and what a budget's first round looked at."""
+        """Adds that a result is from the cache, and the coverage of a budget's first round."""
         notes = []
         if self.since and self.since.cached:
             judged = f", judged {self.since.judged}" if self.since.judged else ""

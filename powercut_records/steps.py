@@ -1,4 +1,4 @@
-"""What recovery, and the query that showed a finding, loaded and stored on the crash image (reports/EVENTS.md)."""
+"""Loads and stores of recovery, and of the query that showed a finding, on the crash image (reports/EVENTS.md)."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def explanation(
         )
     if kind == "schedule":
         return (
-            "No flush, fence or order of stores is missing. What one thread relies on, another one changes: the "
+            "No flush, fence or order of stores is missing. One thread changes data that another thread relies on: the "
             "schedule shows where each was left."
         )
     return "The finding stands on its image; its cause has to be found by hand."

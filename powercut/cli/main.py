@@ -66,9 +66,9 @@ def powercut(
 ) -> None:
     """Find every moment at which a power cut loses or corrupts data.
 
-    powercut records the stores, flushes and fences of a program that keeps data in persistent memory,
-    works out every image that a power cut may leave behind, runs the program's own recovery on each, and
-    checks what survived against what had been acknowledged.
+    powercut records the stores, flushes and fences of a program that keeps data in persistent memory.
+    It works out every image that a power cut may leave behind, and runs the program's own recovery on each.
+    Then it checks what survived against what had been acknowledged.
     """
 
 

@@ -316,6 +316,6 @@ def _died(arguments: Sequence[str], status: int, diagnostics: IO[str]) -> Engine
     return EngineDied(
         f"the engine died ({how}) before it finished '{arguments[0]}'{said}",
         where="powercut-engine",
-        next_step=f"What it had found is kept; the verdict is unknown. {next_step}",
+        next_step=f"Its findings are kept; the verdict is unknown. {next_step}",
         how=how,
     )

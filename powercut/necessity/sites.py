@@ -2,9 +2,9 @@
 
 The line is the one that findings are placed at (`symbolize.site_frame`): the innermost one outside powercut's helpers,
 system headers, and small helpers in a header of the same folder. A small helper that many lines call is therefore one
-site for each of these lines. A function of a source file is a site of its own, unless it is a flush helper, by its name
-or because it was named as one (`symbols/flush_helpers.py`). The frames of such a helper are passed by, and each line
-that calls it is a site.
+site for each of these lines. A function of a source file is a site of its own. The exception is a flush helper, by its
+name or because it was named as one (`symbols/flush_helpers.py`). The frames of such a helper are passed by, and each
+line that calls it is a site.
 """
 
 import os

@@ -65,8 +65,8 @@ def _nothing_to_do(shown: Shown) -> str:
         times = "It was executed once and" if count == 1 else f"Each of the {count} times it"
         return f"{times} had nothing to {waited}, in {scenarios}."
     return (
-        f"The same crash states are there without it, in {scenarios}: what it makes durable is there already, or "
-        "another one does its work before anything else happens."
+        f"Without it the crash states are the same, in {scenarios}: its bytes are durable already, or "
+        "another flush or fence does its work before anything else happens."
     )
 
 

@@ -336,8 +336,8 @@ def device_layout(*, sector_size: int | None, unit: int | None) -> Device | None
             )
     if made.sector_size * made.unit > MOST_UNIT:
         raise UsageError(
-            f"an atomic write unit of {made.sector_size * made.unit} bytes is more than a page of {MOST_UNIT}, and the "
-            "kernel promises nothing of what it writes in several pieces",
+            f"an atomic write unit of {made.sector_size * made.unit} bytes is more than a page of {MOST_UNIT}; the "
+            "kernel may write more than a page in several pieces, and promises nothing of them",
             where=f"--atomic-unit {made.unit}",
             next_step=f"Write {MOST_UNIT // made.sector_size} or less.",
         )

@@ -275,7 +275,7 @@ def recording_of(record: FindingRecord) -> Recording:
         )
     if described.scheduled:
         raise UsageError(
-            "its threads were run in many schedules, and what shows it is one of them",
+            "its threads were run in many schedules, and one of these shows the finding",
             where=where,
             next_step="Give the --record command less to do, and run it again.",
         )

@@ -19,7 +19,7 @@ from powercut.engine.options import ExploreOptions
 class Exploring:
     """One trace to explore."""
 
-    #: Of the run, unique within its output folder.
+    #: Name of the run, unique within its output folder.
     name: str
     trace: Path
     options: ExploreOptions

@@ -1,4 +1,4 @@
-"""What became of a command's runs."""
+"""The result of a command's runs."""
 
 from dataclasses import dataclass, field
 
@@ -12,7 +12,7 @@ from powercut_records.run import RunRecord
 
 @dataclass(kw_only=True)
 class Outcome(WithoutRuns):
-    """What became of a command's runs."""
+    """The result of a command's runs."""
 
     runs: list[RunRecord] = field(default_factory=list)
     interrupted: bool = False

@@ -1,13 +1,13 @@
 """Looks first at where earlier runs went wrong: replays the failure database on a fresh trace.
 
 Every entry that fits the run is replayed by the engine's `reproduce`, one start each, before the exploration begins. A
-finding that still holds is on disk and announced at once, so that a reader sees an old bug in the first second of a
-run that takes minutes.
+finding that still holds is on disk and announced at once. A reader thus sees an old bug in the first second of a run
+that takes minutes.
 
-The exploration decides all the same. A complete one has seen the replayed images as well, so its findings are the
-run's findings, and an entry that it did not find again is forgotten. Where it was stopped (a budget, an interruption)
-a replayed finding stands on its own evidence and joins those of the run. A complete exploration that is clean although
-a replay held contradicts it: one of the two is wrong, and the verdict is `unknown`.
+The exploration decides all the same. A complete exploration has seen the replayed images as well. Its findings are
+therefore the run's findings, and an entry that it did not find again is forgotten. Where it was stopped (a budget, an
+interruption) a replayed finding stands on its own evidence and joins those of the run. A complete exploration that is
+clean although a replay held contradicts it: one of the two is wrong, and the verdict is `unknown`.
 """
 
 import json
@@ -50,7 +50,7 @@ class Replays:
     request: Request
     context: Context
     order: int
-    #: Of the run in the database.
+    #: Name of the run in the database.
     name: str
     _done: list[_Replay] = field(default_factory=list)
 

@@ -23,18 +23,18 @@ from powercut.runs.runner import record
 from powercut_records.base import first_error
 from powercut_records.finding import FindingRecord
 
-#: What a finding record must have to be replayed.
+#: Fields that a finding record must have to be replayed.
 _NEEDED = ("fingerprint", "invariant", "target", "scenario", "crash_point", "image", "stores")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction:
-    """What became of a finding."""
+    """The result of replaying a finding."""
 
     held: bool
     fresh_trace: bool
     finding: FindingRecord
-    #: What its crash image violates now; after a change of the code it need not be what it was.
+    #: The invariant that the crash image violates now; after a change of the code it may be another one.
     invariant: str
     message: str
     #: Files that the image was written to.

@@ -7,8 +7,8 @@
 3. *Go on*: while there is time, runs that were stopped get parts again, in their order, and go on from their
    checkpoints.
 
-What any round has found counts. A run that ends complete has seen all images of the rounds before it: its own findings
-are the run's then, and a run that is complete and clean although smoke found something contradicts itself: `unknown`.
+Findings of any round count. A run that ends complete has seen all images of the rounds before it: its own findings are
+the run's then. A run that is complete and clean although smoke found something contradicts itself: `unknown`.
 
 Budgets in executions need none of this: they are of each run, and give the same result on every machine.
 """

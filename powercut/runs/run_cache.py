@@ -11,8 +11,8 @@ lines, and their fingerprints hold them: a record with either is only taken whil
 same as well.
 
 Never believed: a file whose checksum is wrong, a record of another version, a run that was not complete, one that does
-not fit the request. Each is explored again, with a warning. It is a cache: delete it at any time. What was not used for
-longest goes when all records together exceed `LIMIT_BYTES`.
+not fit the request. Each is explored again, with a warning. It is a cache: delete it at any time. The record that was
+not used for longest goes when all records together exceed `LIMIT_BYTES`.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ MOST_REVISIONS = 500
 _MAGIC = "powercut-cache"
 _MARKS = ("baseline", "known_as", "suppressed")
 
-#: What changed, by the part of a key; the first that differs is named.
+#: The change that each part of a key stands for; the first part that differs is named.
 _REASONS = {
     "code": "its compiled code changed",
     "plan": "its scenario changed",
@@ -182,7 +182,7 @@ class RunCache:
                 raise ValueError("its checksum is wrong")
             content = parse_json(text)
         except (OSError, ValueError) as error:
-            self.warn(f"{path}: left aside ({error}). What it held is explored again.")
+            self.warn(f"{path}: left aside ({error}). Its runs are explored again.")
             return None
         return content if isinstance(content, dict) else None
 

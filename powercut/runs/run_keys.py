@@ -1,8 +1,8 @@
-"""What decides a run, as a key: two runs of the same key are the same run.
+"""The key of a run: two runs with equal keys are the same run.
 
-A key hashes the code of the target's library and of all that it loads (`elf_code`), the plan, the options, the tracer,
-the engine's own code, powercut's, and the claims that are made of the run. Line numbers are no part of it: `Key.lines`
-hashes them apart, since findings name lines.
+A key hashes everything on which a run depends: the code of the target's library and of all libraries that it loads
+(`elf_code`); the plan, the options and the tracer; the engine's own code and powercut's; the claims that are made of
+the run. Line numbers are no part of it: `Key.lines` hashes them apart, since findings name lines.
 """
 
 import hashlib
@@ -19,7 +19,8 @@ from powercut.runs.run_request import DEFAULT_TRACER, Request
 
 @dataclass(frozen=True, kw_only=True)
 class Key:
-    """Of one run. `name` says which run it is, whatever its code; `parts` are hashes, `lines` is no part of the key."""
+    """The key of one run. `name` says which run it is, whatever its code; `parts` are hashes, `lines` is no part of the
+    key."""
 
     name: str
     parts: Mapping[str, str]
@@ -68,7 +69,7 @@ def _recorded_and_explored(request: Request) -> list[Path]:
 
 @cache
 def _own_code() -> str:
-    """Of the Python package, which puts records together."""
+    """Hashes the Python package, which puts records together."""
     folder = Path(__file__).parents[1]
     own = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):

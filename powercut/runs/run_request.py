@@ -1,4 +1,5 @@
-"""What one run is asked to do, what the runs of a command share, and who hears how they get on."""
+"""The request for one run, the context that the runs of a command share, and the listener that hears of their
+progress."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -54,22 +55,22 @@ class Silent:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What one run does: `plan` or `program` is recorded and explored, or `trace`, with the recovery of `program`."""
+    """One run: `plan` or `program` is recorded and explored, or `trace`, with the recovery of `program`."""
 
     name: str  # for people: "level:hardened insert"
     #: For file names, unique within a command; of an explored trace, None: its names are in the trace.
     slug: str | None
     options: ExploreOptions
     plan: dict[str, Any] | None = None
-    #: That the plan is made of, where it is one: it may make claims of its own.
+    #: The scenario of the plan, if there is one: it may make claims of its own.
     scenario: Scenario | None = None
     program: Program | None = None
     trace: Path | None = None
-    #: That nobody named: it may turn out not to fit (`applicability`).
+    #: True if the user did not name this scenario: it is set aside when it does not fit the target (`applicability`).
     optional: bool = False
     #: Whether what is claimed of the target is checked as well.
     claims: bool = True
-    #: What records `plan`: one of `TRACERS`.
+    #: The tracer that records `plan`: one of `TRACERS`.
     tracer: str = DEFAULT_TRACER
     #: Fields of the run record that are known beforehand.
     header: dict[str, Any] = field(default_factory=dict)
@@ -77,7 +78,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """What the runs of one command share."""
+    """The context that the runs of one command share."""
 
     engine_path: Path
     out: Path
@@ -94,7 +95,7 @@ class Context:
     mark: Callable[[RunRecord], None] = lambda run: None
     #: Where earlier runs went wrong; None: neither replayed nor kept.
     failures: Failures | None = None
-    #: What was judged before, for --since; None: nothing is kept or taken.
+    #: Earlier verdicts, for --since; None: nothing is kept or taken.
     cache: "Cache | None" = None
     #: False: a recording is kept for --resume, but no finished chunks of the exploration.
     chunks: bool = True

@@ -347,13 +347,13 @@ def _with_valgrind(plan: Path, trace: Path, context: Context, taking: Taking) ->
 
 
 def _with_pin(plan: Path, trace: Path, context: Context, taking: Taking) -> dict[str, Any]:
-    """The same under the Pintool."""
+    """Records with the plain library under the Pintool."""
     return valgrind.record_plan(
         context.engine_path, plan, trace, more=taking.words(), interrupt=context.interrupt, under=pin.command
     )
 
 
-#: What can record a target: the compiler pass, or a tool that needs no special build.
+#: Tracers that can record a target: the compiler pass, or a tool that needs no special build.
 TRACERS: dict[str, Callable[[Path, Path, Context, Taking], dict[str, Any]]] = {
     "llvm": _with_llvm,
     "valgrind": _with_valgrind,
@@ -362,7 +362,7 @@ TRACERS: dict[str, Callable[[Path, Path, Context, Taking], dict[str, Any]]] = {
 
 
 def with_tracer(requests: Sequence[Request], tracer: str | None) -> list[Request]:
-    """The same runs, recorded by `tracer`; None is the default."""
+    """Returns the requests with `tracer`; None is the default."""
     if tracer is None:
         return list(requests)
     refuse_unknown_tracer(tracer)
@@ -408,7 +408,7 @@ def _refuse_missing_marks(event: events.Recorded, plan: dict[str, Any]) -> None:
 
 
 def exit_code(run: RunRecord, *, fail_on: frozenset[str] = frozenset()) -> ExitCode:
-    """What one run record means for the exit status. Findings that a gate accepts do not count."""
+    """Returns the exit status that one run record means. Findings that a gate accepts do not count."""
     if (
         any(finding.counts for finding in run.findings)
         or any(item.kind in fail_on for item in run.performance_bugs)

@@ -118,7 +118,7 @@ def core(target: str, library: Path | None = None) -> list[Scenario]:
 
 
 def spelling(item: Scenario) -> str:
-    """What names a scenario on any command line: its name, or its file where the name would not lead to it."""
+    """Returns a scenario's name on any command line: its name, or its file where the name would not lead to it."""
     root = paths.scenario_dir()
     if not item.path.is_relative_to(root):
         file = paths.relative(item.path, root=Path.cwd())

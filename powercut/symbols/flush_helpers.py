@@ -1,8 +1,8 @@
 """Functions that flush or fence for their callers: a site is the line that calls them.
 
-A flush that does nothing is a mistake of whoever asked for it, and `persist()` of a source file has a hundred callers.
-A helper is known by its name where that is a usual one, and else by what it does: in the whole run neither it nor what
-it calls stores to the pool; it flushes or fences, and several places call it.
+A flush that does nothing is a mistake of its caller, and `persist()` of a source file has a hundred callers. A helper
+with a usual name is known by its name. Another function is a helper if, in the whole run, neither the function nor its
+callees store to the pool. It must flush or fence, and several places must call it.
 """
 
 from collections import defaultdict

@@ -52,7 +52,8 @@ def in_example() -> bool:
 
 
 def judge(request: Request) -> RunRecord:
-    """A run record without what only a report needs: it ends at the first finding, which it has by name.
+    """Returns a run record without the parts that only a report needs. The run ends at the first finding, which has its
+    name.
 
     Rejects the example when the target cannot take it.
     """

@@ -1,8 +1,8 @@
-"""What `powercut audit` said of each run, as the sentence that stands beside its verdict.
+"""The audit's judgement of each run, as the sentence that stands beside the run's verdict.
 
 An audit compares the engine's predictions with plain runs on images drawn at random. It holds for a run of the same
-target, variant, scenario, model, atom policy and seed, and only if both saw the same number of crash states; an audit
-of another trace is named as such and vouches for nothing.
+target, variant, scenario, model, atom policy and seed, if both saw the same number of crash states. An audit of another
+trace is named as such and vouches for nothing.
 """
 
 from __future__ import annotations

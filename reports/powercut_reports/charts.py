@@ -1,7 +1,7 @@
 """Altair charts as SVG within the page: drawn when the report is made, by vl-convert, which needs no browser.
 
-Colours are the page's own custom properties, so that a chart follows its theme. What Vega says for assistive technology
-goes to the hover titles of the marks; the chart as a whole is one image with a title and a description, and each stands
+Colours are the page's own custom properties, so that a chart follows its theme. Vega's texts for assistive technology
+go to the hover titles of the marks. The chart as a whole is one image with a title and a description, and each stands
 beside a table of the same numbers. Same data, same bytes.
 
 Altair and vl-convert are imported when there is something to draw: together they take half a second.
@@ -53,7 +53,7 @@ _CONFIG: dict[str, Any] = {
 }
 
 
-#: What the page's custom properties are in a file of its own: on light ground, and on dark.
+#: Values of the page's custom properties in a file of its own: on light ground, and on dark.
 _THEME = {
     "ink": ("#1d1f23", "#e6e5e1"),
     "soft": ("#5c6068", "#a3a7af"),

@@ -1,6 +1,6 @@
-"""What the reports for a CI gate share: which places to point at, what a run means for the gate, what each rule says.
+"""Shared by the reports for a CI gate: places to point at, what a run means for the gate, and the text of each rule.
 
-A gate is red for findings and for what was not covered, so both are told apart here by the rules of the exit codes
+A gate is red for findings and for runs that were not covered. The rules of the exit codes tell both apart here
 (`powercut.runs.runner.exit_code`; a test of `tests/cli` holds the two together).
 """
 
@@ -18,7 +18,7 @@ from powercut_reports.remedy import cause_sentences, recheck_words
 
 #: Claims that fail are told like performance bugs, of this kind: they fail a gate only where --fail-on names it.
 CLAIMS = "claims"
-#: Of a run, best first.
+#: Results of a run, best first.
 CLEAN, INCOMPLETE, FINDINGS = "clean", "incomplete", "findings"
 
 
@@ -155,7 +155,7 @@ _INVARIANTS = (
     Rule(
         "unpersisted-read",
         "An operation has returned what a power cut takes away.",
-        "Make it durable before others can read it, or let the reader make it durable before it answers.",
+        "Make the data durable before others can read them, or let the reader make them durable before it answers.",
     ),
     Rule(
         "not-a-prefix",
@@ -203,7 +203,7 @@ def unknown_rule(name: str, *, performance: bool) -> Rule:
 
 
 def place(site: str) -> Place | None:
-    """Of "file:line"; None for a site that is only a function's name."""
+    """Splits "file:line"; None for a site that is only a function's name."""
     file, colon, line = site.rpartition(":")
     return Place(file, int(line)) if file and colon and line.isascii() and line.isdigit() and len(line) < 10 else None
 
@@ -219,7 +219,7 @@ def finding_place(finding: FindingRecord) -> Place | None:
 
 
 def remedy(finding: FindingRecord) -> str:
-    """What is missing and what became of it with the fix, in sentences; or that nobody has looked for the cause."""
+    """Says which order is missing and how the fix did, in sentences; or that nobody has looked for the cause."""
     cause = finding.cause
     if cause is None:
         return printable(story.cause_search(finding))
@@ -230,7 +230,7 @@ def remedy(finding: FindingRecord) -> str:
 
 
 def letters(finding: FindingRecord) -> list[str]:
-    """What A and B of the remedy are, a sentence each; empty where nobody looked for the cause."""
+    """Says what A and B of the remedy are, a sentence each; empty where nobody looked for the cause."""
     cause = finding.cause
     sides = (("A", cause.second), ("B", cause.first)) if cause else ()
     told = []

@@ -1,4 +1,5 @@
-"""What the papers claim of their schemes, and whether every explored run agrees: one row a claim of a scheme's variant.
+"""Claims of the papers about their schemes, and whether every explored run agrees: one row a claim of a scheme's
+variant.
 
 A claim can hold in one run and fail in another; the row is as bad as its worst run and names it.
 """

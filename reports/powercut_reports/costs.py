@@ -1,4 +1,4 @@
-"""What operations cost: the cost records (checker/RUN.md) as one table, and charts that set schemes side by side."""
+"""Costs of operations: the cost records (checker/RUN.md) as one table, and charts that set schemes side by side."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def drawing_view(
 
 
 def _folded(name: str, buckets: list[BucketView]) -> GroupView:
-    """Of a wide bucket, columns side by side that are empty in all rows are one."""
+    """Joins columns of a wide bucket that lie side by side and are empty in all rows."""
     rows = [row for bucket in buckets for row in bucket.rows]
     widest = max((len(row.slots) for row in rows), default=0)
     told = [any(_tells(row.slots[n]) for row in rows if n < len(row.slots)) for n in range(widest)]

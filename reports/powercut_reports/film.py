@@ -1,7 +1,7 @@
 """A finding as a film strip: every step of its story in order, and what each line involved held after it.
 
-A step is an event of the timeline (one fence may settle several lines), a power cut, a store of recovery, or the answer
-that was wrong. The chart (timeline.py) gives each its column. Without JavaScript the steps are a table.
+A step is an event of the timeline (one fence may settle several lines), a power cut, a store of recovery, or the wrong
+answer. The chart (timeline.py) gives each its column. Without JavaScript the steps are a table.
 
 Known limit: the flushes and fences of a recovery are not part of a record, so its stores change no line's state here;
 what the second cut left of them is in its image.

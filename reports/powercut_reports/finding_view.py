@@ -1,4 +1,4 @@
-"""What the page of a finding draws: its words, stores, bytes, timeline and contents, ready for the template."""
+"""The drawn parts of a finding's page: its words, stores, bytes, timeline and contents, ready for the template."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def _findings(results: Results) -> Iterator[str]:
         parts += [ci.remedy(finding), *ci.letters(finding)]
         if bug.symptoms > 1:
             also = ", ".join(dict.fromkeys(other.invariant for other in bug.others))
-            parts.append(f"The same bug shows in {fmt.plural(bug.symptoms - 1, 'more finding')}: {also}.")
+            parts.append(f"This bug also shows in {fmt.plural(bug.symptoms - 1, 'more finding')}: {also}.")
         if finding.reproduce:
             parts.append(f"Reproduce: {finding.reproduce}")
         message = "\n".join(printable(part) for part in parts if part)

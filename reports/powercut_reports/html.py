@@ -8,8 +8,8 @@ A page that would hold more than a reader's browser lays out at once packs its r
 Without JavaScript it has the overview, the list of bugs and all verdicts, stories and commands.
 
 Templates escape everything (Jinja2 autoescape). As a second wall each page carries a content security policy that
-admits only its own script and style, so that even markup that slipped through from a target's string could neither
-run nor load anything.
+admits only its own script and style. Even markup that slipped through from a target's string could neither run nor load
+anything.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _SCRIPTS = ("mount.js", "pieces.js", "terms.js", "sort.js", "finding.js", "searc
 
 @dataclass(frozen=True, kw_only=True)
 class Companions:
-    """What other commands left in the output folder, as they wrote it (checker/RUN.md)."""
+    """Files of other commands in the output folder, as these wrote them (checker/RUN.md)."""
 
     fidelity: Mapping[str, Any] | None = None
     audit: Mapping[str, Any] | None = None
@@ -156,7 +156,7 @@ def render_pages(runs: Sequence[RunRecord], *, title: str, companions: Companion
 
 
 class _Report:
-    """What all pages of a report share."""
+    """State that all pages of a report share."""
 
     def __init__(self, runs: Sequence[RunRecord], title: str, companions: Companions) -> None:
         audits = parse_audits(companions.audit)
@@ -251,7 +251,7 @@ class _Report:
         )
 
     def filter_data(self) -> list[dict[str, Any]]:
-        """What runs and findings are chosen by, whether they are in the page yet or packed."""
+        """Data by which runs and findings are chosen, whether they are in the page yet or packed."""
         bug_of = {id(finding): bug.anchor for bug, _ in self.context["bug_rows"] for finding in bug.findings}
         return [
             {

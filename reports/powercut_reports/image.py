@@ -1,9 +1,9 @@
 """The pending lines of a finding, byte by byte: floor, this image, and what the program could see.
 
-A byte that floor and visible content agree on was not at stake. Of the others this image either kept the
-newest content, lost it (the floor remains), or holds something in between (an older store, or a torn one).
+A byte that floor and visible content agree on was not at stake. This image kept the newest content of another byte,
+lost it (the floor remains), or holds something in between (an older store, or a torn one).
 
-Of a device it is sector by sector: the name of what each holds (powercut/contents.h).
+The image of a device goes sector by sector: the name of each sector's content (powercut/contents.h).
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _ranges(statuses: list[str], wanted: str, base: int) -> list[str]:
 
 
 def _of_file(line: ImageLine, medium: Medium) -> str:
-    """What an image has of a file's unit: of each sector that was at stake, which of its contents."""
+    """An image's part of a file's unit: which of its contents each sector at stake has."""
     if line.offset < LINE:
         texts = (line.bytes, line.floor, line.visible)
         sizes = [int.from_bytes(bytes.fromhex(text)[:WORD], "little") for text in texts]
@@ -125,7 +125,7 @@ def line_view(line: ImageLine, medium: Medium = MEMORY) -> LineView:
 
 
 def nested_view(line: ImageLine, medium: Medium = MEMORY) -> LineView:
-    """The same, for a cut whose floor and visible content nobody kept: then the bytes stand alone."""
+    """The lines of a cut whose floor and visible content nobody kept: the bytes stand alone."""
     view = line_view(line, medium)
     if view.rows or not line.bytes:
         return view

@@ -21,8 +21,8 @@ With a baseline each finding has `baseline`, "new" or "known"; one that a suppre
 A run of program mode also has `program`: {command, recover, check, dump, tracer, pools}, the commands as lists of
 words.
 
-A run of a command with --since has `since` (whether it is from the cache), one with a budget in seconds `smoke` (what
-was looked at first); checker/RUN.md has both.
+A run of a command with --since has `since` (whether it is from the cache). A run with a budget in seconds has `smoke`
+(what was looked at first); checker/RUN.md has both.
 
 `crash_states`, `covered` and `total` are decimal strings: they outgrow 64 bits. `operation` and `query`
 are text such as "update(17)" and "lookup(17)"; the whole finding is in `file`.
@@ -57,7 +57,7 @@ def runs_object(runs: Sequence[RunRecord]) -> dict[str, Any]:
 
 
 def _bug(bug: Bug) -> dict[str, Any]:
-    """What is wrong once, and the findings that show it; the first of them is the one to read."""
+    """One bug and the findings that show the bug; read the first finding."""
     told = bug.told
     return {
         "id": bug.id,

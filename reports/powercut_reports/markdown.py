@@ -1,6 +1,6 @@
 """The summary of a CI job, in GitHub's Markdown: verdict, one row a run, then each finding with its sites.
 
-GitHub refuses a summary of more than 1 MiB. What does not fit is left out by whole rows and findings, and counted: runs
+GitHub refuses a summary of more than 1 MiB. Whole rows and findings that do not fit are left out, and counted. Runs
 with findings or without full coverage come before clean ones, and rows take at most half of the room.
 """
 
@@ -161,7 +161,7 @@ def _bug(bug: Bug, runs: Mapping[int, RunRecord]) -> str:
     elif remedy := ci.remedy(finding):
         rows += ["", f"**{_plain(remedy, width=4 * _CELL)}**"]
     if bug.others:
-        rows += ["", f"The same bug shows in {fmt.plural(len(bug.others), 'more finding')}:", ""]
+        rows += ["", f"This bug also shows in {fmt.plural(len(bug.others), 'more finding')}:", ""]
         rows += [
             f"- {_plain(symptom_words(other))} ({_plain(ci.subject(runs[id(other)]))})"
             for other in bug.others[:_SYMPTOMS]

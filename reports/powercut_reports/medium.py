@@ -1,10 +1,10 @@
-"""What the pool of a run is, in words: memory has lines and stores, a block device units of sectors and writes, flash
-erase blocks of pages that are programmed.
+"""Words for the pool of a run: memory has lines and stores, a block device units of sectors and writes, flash erase
+blocks of pages that are programmed.
 
-The engine sees one thing, lines of words (replayer/MODELS.md, "Devices"). Of a block device a line is an atomic write
-unit, and each word of it the name of what a sector holds. Where the device is a file of the user's, the first line is
-the file's size, and places are told by sector of the file. Flash has a line for each erase block, and then one for each
-page (`targets/include/powercut/flash.h`); the record does not say how many blocks there are.
+The engine sees one thing, lines of words (replayer/MODELS.md, "Devices"). A line of a block device is an atomic write
+unit, and each word of the line names the content of a sector. Where the device is a file of the user's, the first line
+is the file's size, and places are told by sector of the file. Flash has a line for each erase block, and then one for
+each page (`targets/include/powercut/flash.h`); the record does not say how many blocks there are.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Medium:
     file: Sectors | None = None  # the device is a file of a recorded program
 
     def place(self, offset: int) -> str:
-        """Of a line: "0x1080", "unit 66"; of a file's: "sector 3 (0x600 of the file)", "the file's size"."""
+        """Names a line: "0x1080", "unit 66"; in a file: "sector 3 (0x600 of the file)", "the file's size"."""
         if self.file is None:
             return f"{self.line} {offset // LINE}" if self.device else fmt.offset(offset)
         if offset < LINE:
@@ -43,11 +43,11 @@ class Medium:
         return f"sector {fmt.grouped(number)} ({fmt.offset(number * self.file.sector_size)} of the file)"
 
     def label(self, offset: int) -> str:
-        """The same where room is narrow: of a file the sector's number alone."""
+        """Names a line where room is narrow: in a file the sector's number alone."""
         return self.place(offset).split(" (")[0].removeprefix("the file's ")
 
     def head(self, line: ImageLine) -> str:
-        """What stands before the summary of a line, which names a file's sectors itself."""
+        """Returns the words before the summary of a line; a file's summary names its sectors itself."""
         if self.file is None:
             return self.place(line.offset)
         return f"unit of {fmt.grouped(self.file.unit * self.file.sector_size)} bytes" if line.offset else "size"
@@ -66,7 +66,7 @@ class Medium:
         return f"{self.size(size if sectors is None else sectors)} of {units}"
 
     def change(self, stack: Sequence[Frame]) -> str:
-        """What one change is, made with these calls: "store", "write", "program", "erase"."""
+        """Names one change that these calls made: "store", "write", "program", "erase"."""
         return flash_operation(stack) if self.flash else self.store
 
     def changed(self, offset: int, size: int, stack: Sequence[Frame]) -> str:
@@ -91,7 +91,7 @@ FLASH = Medium(device=True, store="program", line="device line", row="page", cel
 
 
 def medium_of(told: FindingRecord | RunRecord) -> Medium:
-    """Of a finding or a run."""
+    """Returns the medium of a finding or a run."""
     if told.model == "flash":
         return FLASH
     if told.model != "block":

@@ -90,7 +90,7 @@ def _analysis(record: Mapping[str, Any]) -> Analysis:
         crash_states=as_text(unedited.get("crash_states")),
         executions=as_int(unedited.get("executions")),
         sites=tuple(sorted(sites, key=lambda site: RESULTS.index(site.result) if site.result in RESULTS else 9)),
-        # What we do not know the result of is nothing that was shown.
+        # A site whose result nobody knows was not shown.
         counts=(found.count(RESULTS[0]), found.count(RESULTS[1]), sum(word not in RESULTS[:2] for word in found)),
         command=as_text(record.get("command")),
     )

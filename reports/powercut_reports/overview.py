@@ -83,7 +83,7 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Common:
-    """What stands once for all runs; a run's own line then names only what comes on top."""
+    """Facts that stand once for all runs; a run's own line then names only its additions."""
 
     assumptions: tuple[str, ...]
     not_checked: tuple[str, ...]
@@ -137,7 +137,8 @@ def _row(key: tuple[str, str, str], members: Sequence[RunView], columns: Sequenc
 
 
 def common(views: Sequence[RunView], audits: Audits) -> Common:
-    """What every run of several assumes and leaves out. Of a single run nothing is common: its own place says it."""
+    """Returns the assumptions and omissions of every run of several. A single run shares nothing: its own place says
+    it."""
     if len(views) < 2:
         return Common((), (), audits.summary())
     return Common(

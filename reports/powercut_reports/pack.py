@@ -1,10 +1,10 @@
 """Details of a report, folded small: what many pieces say is kept once, the rest deflated piece by piece.
 
 A report's findings repeat one another line for line: sources, stacks, timelines of the same lines. Deflate sees 32 kB
-back, less than one finding, so lines that several pieces have come into one shared table first. A piece is then a list
-of rows: `=text` is a line of its own, `start+count` so many lines of the table. What is left are lines that differ in
-their numbers only; the commonest of them are a dictionary of 32 kB that every piece is deflated against. The page
-takes the pieces apart with the browser's own inflate, one when it is opened (static/pieces.js). That knows no
+back, less than one finding, so lines of several pieces go into one shared table first. A piece is then a list of rows:
+`=text` is a line of its own, `start+count` so many lines of the table. The remaining lines differ in their numbers
+only; the commonest of them are a dictionary of 32 kB that every piece is deflated against. The page takes a piece apart
+with the browser's own inflate, when the piece is opened (static/pieces.js). The browser's inflate knows no
 dictionaries, but a raw deflate stream may begin with a stored block: the dictionary goes there.
 
 Known limit: without JavaScript packed pieces are not seen, so a page packs only what would make

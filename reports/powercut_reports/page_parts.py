@@ -1,10 +1,9 @@
-"""What a page shows of runs and findings when they are opened, and which of it is packed into data.
+"""Parts of a page that show opened runs and findings, and the choice of those that are packed into data.
 
 There are three layers: the list of a scheme's runs, the body of a run, the details of a run or a finding. Sections for
-researchers stand beside them. A small page
-has all of them as they are. A large one packs each of them (pack.py) and has a stand-in in its place, so that what the
-browser lays out at once is the overview alone, however many findings there are. `Content.places` says which piece has
-what, for links and filters.
+researchers stand beside them. A small page has all of them as they are. A large page packs each of them (pack.py) and
+has a stand-in in its place. The browser thus lays out the overview alone at once, however many findings there are.
+`Content.places` says which piece has what, for links and filters.
 """
 
 from __future__ import annotations

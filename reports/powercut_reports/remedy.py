@@ -143,12 +143,13 @@ _BEFORE = ("flush-in-reader",)
 
 
 def _patch(finding: FindingRecord, fix: Fix) -> tuple[FixLine, ...]:
-    """What the fix adds at its line, as source code; empty for one that moves a store, or whose line is not known."""
+    """Returns the source code that the fix adds at its line; empty for a fix that moves a store, or whose line is not
+    known."""
     added = _ADDED.get(fix.kind, ())
     medium = medium_of(finding)
     if added and medium.device:
         flush = "fsync(file);  /* flushes the device */" if medium.file else "powercut_block_flush(device);"
-        # What an operation on flash has done is durable when it returns: there is nothing to add.
+        # An operation on flash is durable when it returns: there is nothing to add.
         added = () if medium.flash else (flush,)
     first = finding.cause.first if finding.cause else None
     around = tuple(fix.source)
@@ -231,7 +232,7 @@ def drawn(finding: FindingRecord) -> DrawingView | None:
 
 
 def lost_bytes(finding: FindingRecord) -> list[tuple[int, int]]:
-    """What the power cut took: of the stores that recovery or the query missed, else of all."""
+    """Returns the losses of the power cut: among the stores that recovery or the query missed, else among all."""
     stores = [store for store in finding.stores if store.fate in ("lost", "torn")]
     stores = [store for store in stores if store.decisive] or stores
     return [(store.offset, store.offset + store.size) for store in stores]

@@ -6,8 +6,8 @@ flush, fence), then the cut. An invocation that could not judge has `executionSu
 cover everything a notification: a file without results alone says nothing.
 
 A bug is one result: that of the finding which stands for it, with the others in `properties.symptoms`. It is placed at
-the store that was lost, else at another store of the finding, else where recovery died, else at the last store before
-the cut.
+the store that was lost, else at another store of the finding. Without stores it is placed where recovery died, else at
+the last store before the cut.
 
 Known limit: code without line numbers has no line; its place is the address in its file.
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
@@ -177,7 +177,7 @@ def _bug(bug: Bug, run: RunRecord) -> Json:
     """The finding that stands for the bug, and what else it shows in."""
     result = _finding(bug.told, run)
     if bug.others:
-        more = f" The same bug shows in {fmt.plural(len(bug.others), 'more finding')}."
+        more = f" This bug also shows in {fmt.plural(len(bug.others), 'more finding')}."
         result["message"] = _text(result["message"]["text"] + more)
         result["occurrenceCount"] = len(bug.findings)
         result["properties"]["symptoms"] = [

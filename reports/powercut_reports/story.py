@@ -29,11 +29,11 @@ from powercut_records.run import Claim, NotChecked, RunRecord, StoreFunction
 from powercut_reports import format as fmt
 from powercut_reports.medium import LINE, MEMORY, Medium, medium_of
 
-#: Of an operation on flash that has begun and has not ended.
+#: Fate of an operation on flash that has begun and has not ended.
 INTERRUPTED = "interrupted"
 #: Events of one operation on flash between two of its stores: loads of its words.
 _MOST_BETWEEN = 2
-#: What was lost is what a finding is about, so it comes first.
+#: A finding is about the lost stores, so they come first.
 _FATES = ("lost", "torn", INTERRUPTED, "persisted")
 _SITES_IN_SENTENCE = 2
 _FUNCTIONS_IN_SENTENCE = 10
@@ -68,7 +68,7 @@ class Involved:
 
     @property
     def noun(self) -> str:
-        """What they are: "store", "write", "program", "erase"."""
+        """Names the changes: "store", "write", "program", "erase"."""
         return self.medium.change(self.first.stack)
 
     @property
@@ -194,7 +194,7 @@ def cut_sentence(crash: CrashPoint) -> str:
 
 
 def without_cut(finding: FindingRecord) -> str:
-    """That a finding takes no power cut, and where it shows; empty for one that does."""
+    """Says that a finding takes no power cut, and where it shows; empty for a finding that does."""
     if finding.needs_power_cut:
         return ""
     where = f"after {finding.operation}" if str(finding.operation) else cut_sentence(finding.crash_point)
@@ -220,7 +220,7 @@ def fault_address(fault: Fault) -> str:
 
 
 def answer_sentence(finding: FindingRecord) -> str:
-    """What recovery or the query did wrong."""
+    """Says what recovery or the query did wrong."""
     asked = str(finding.query)
     if finding.fault:
         doing = asked if asked and asked != "recovery" else "recovery"
@@ -249,12 +249,12 @@ def difference_words(difference: OutputDifference) -> str:
     return " and ".join(parts) + (", and more differ" if difference.changed_left_out else "")
 
 
-#: Of a finding without a cause.
+#: Text for a finding without a cause.
 SEARCH = "Nobody has looked for the cause yet: {command} does, and tries a fix."
 
 
 def cause_search(finding: FindingRecord) -> str:
-    """Of a finding without a cause: that nobody has looked for it, and the command that does. Else empty."""
+    """For a finding without a cause: that nobody has looked for it, and the command that does. Else empty."""
     if finding.cause is not None:
         return ""
     return SEARCH.format(command=f"'{explain_command(finding)}'")
@@ -328,8 +328,8 @@ def anchor(finding: FindingRecord) -> str:
 def summary_site(finding: FindingRecord) -> str:
     """The source line that names the finding in one-line summaries: of the store that was lost, where one was.
 
-    Where no store is to blame it is where recovery died, else the last store of the operation, else the newest one that
-    recovery has read.
+    Where no store is to blame, the place is where recovery died. Else it is the last store of the operation, else the
+    newest store that recovery has read.
     """
     if finding.lost_site or finding.store_site:
         return finding.lost_site or finding.store_site
@@ -352,7 +352,7 @@ def standing(finding: FindingRecord) -> str:
 
 
 def is_of_one_schedule(coverage: Coverage) -> bool:
-    """Of a program with threads: whatever another order of them might have done was not looked at."""
+    """For a program with threads: another order of the threads was not looked at."""
     schedules = coverage.schedules
     return schedules is not None and schedules.search == "recorded" and not schedules.operations
 
@@ -395,7 +395,7 @@ def coverage_sentence(run: RunRecord) -> str:
     return "; ".join((words, *run.origin))
 
 
-#: What a verdict by exit statuses alone lacks, beside the verdict itself.
+#: The gap in a verdict by exit statuses alone, beside the verdict itself.
 UNJUDGED = "acknowledged data was not judged"
 
 
@@ -437,7 +437,7 @@ def schedules_words(schedules: Schedules) -> str:
 
 
 def verdict_sentence(run: RunRecord) -> str:
-    """What the verdict does and does not claim."""
+    """Says what the verdict does and does not claim."""
     if run.verdict == "unknown":
         return "No verdict: the run could not decide. This is neither clean nor a finding."
     alone = run.coverage.acknowledged is False
@@ -451,7 +451,7 @@ def verdict_sentence(run: RunRecord) -> str:
 
 
 def _found(run: RunRecord) -> str:
-    """What the findings of a run come to, those that need no power cut first."""
+    """Sums up the findings of a run, those that need no power cut first."""
     by_cut = [finding for finding in run.findings if finding.needs_power_cut]
     said = []
     if len(by_cut) < len(run.findings):

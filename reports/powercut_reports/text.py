@@ -121,7 +121,7 @@ def _symptoms(others: Sequence[FindingRecord], page: str) -> list[str]:
     """The other findings of a bug, a line each, with its anchor in the HTML report where there is a `page`."""
     if not others:
         return []
-    rows = [f"  The same bug shows in {fmt.plural(len(others), 'more finding')}:"]
+    rows = [f"  This bug also shows in {fmt.plural(len(others), 'more finding')}:"]
     for other in others[:_SYMPTOMS]:
         link = f"#{name}" if page and (name := story.anchor(other)) else ""
         parts = (symptom_words(other), other.file, link)
@@ -145,7 +145,7 @@ def _difference(difference: OutputDifference, paint: Painter) -> list[str]:
 
 
 def _cause(finding: FindingRecord, paint: Painter) -> list[str]:
-    """What is missing, and what became of it with the fix; or that nobody has looked."""
+    """Says which order is missing and how the fix did, or that nobody has looked."""
     cause = finding.cause
     if cause is None:
         return [f"  {printable(story.cause_search(finding))}"]
@@ -190,7 +190,7 @@ def _stores(finding: FindingRecord, paint: Painter) -> list[str]:
 
 
 def _sectors(group: story.Involved) -> str:
-    """Of a device: where in it. Two writes of one line of code often differ in nothing else."""
+    """For a device: the places in it. Two writes of one line of code often differ in nothing else."""
     return group.extent if group.medium.device and group.what != group.extent else ""
 
 

@@ -1,9 +1,9 @@
 """The geometry of a finding's timeline: one track a line, events from left to right, then the power cut, and what
 recovery stored before it was cut as well.
 
-x is the order of events, not their distance: a thousand events that touched none of these lines take no
-room. A hot line can have any number of events, so the oldest ones beyond `_MAX_COLUMNS` are folded into
-the first column, and tracks beyond `_MAX_TRACKS` are counted, not drawn. The template only writes it down.
+x is the order of events, not their distance: a thousand events that touched none of these lines take no room. A hot
+line can have any number of events. The oldest ones beyond `_MAX_COLUMNS` are therefore folded into the first column,
+and tracks beyond `_MAX_TRACKS` are counted, not drawn. The template only writes it down.
 """
 
 from __future__ import annotations

@@ -45,7 +45,8 @@ def lost_item(sample_runs: list[Run]) -> Run:
 
 @pytest.fixture
 def explained(lost_item: Run) -> Run:
-    """The same finding with sources, drawn table, cause and smallest case, as `powercut run --explain` leaves it."""
+    """The finding `lost_item` with sources, drawn table, cause and smallest case, as `powercut run --explain` leaves
+    it."""
     more: Run = json.loads((DATA / "explained.json").read_text(encoding="utf-8"))
     # The smallest case's finding is one of the same shape.
     return {**lost_item, **more, "minimal": {**more["minimal"], "finding": {**deepcopy(lost_item), "sources": {}}}}

@@ -60,7 +60,7 @@ def runs(sample_runs: list[Raw]) -> list[Raw]:
 def test_text_tells_of_each_bug_once(runs: list[Raw]) -> None:
     told = text.render_bugs(findings_of(runs[0]["findings"]), color=False)
     assert len(told) == 2
-    assert "The same bug shows in 2 more findings:\n    lost-item: Symptom 1. (during update(17))" in told[0]
+    assert "This bug also shows in 2 more findings:\n    lost-item: Symptom 1. (during update(17))" in told[0]
     linked = text.render_bugs(findings_of(runs[0]["findings"]), color=False, page="out/report.html")[0]
     assert "  Report: out/report.html#finding-7f3a91c2\n" in linked
     assert re.search(r"lost-item: Symptom 1\. .* #finding-0{11}1\n", linked), "each symptom has its anchor"
@@ -72,7 +72,7 @@ def test_markdown_tells_of_each_bug_once(runs: list[Raw]) -> None:
     told = markdown.render(runs_of(runs))
     assert "**❌ 3 bugs, 5 symptoms**" in told
     assert told.count("\n### ") - told.count("\n### Performance bugs") == 3
-    assert "The same bug shows in 2 more findings:" in told
+    assert "This bug also shows in 2 more findings:" in told
     assert "- lost-item: Symptom 2. " in told
 
 
@@ -80,7 +80,7 @@ def test_github_annotates_each_bug_once(runs: list[Raw]) -> None:
     """A bug that showed in six findings had six annotations, of which GitHub shows ten in all."""
     told = github.render(runs_of(runs)).splitlines()
     assert sum(line.startswith("::error") for line in told) == 3
-    assert "The same bug shows in 2 more findings: lost-item." in told[0]
+    assert "This bug also shows in 2 more findings: lost-item." in told[0]
 
 
 def test_github_says_what_a_and_b_are(runs: list[Raw]) -> None:

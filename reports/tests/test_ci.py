@@ -53,7 +53,7 @@ def assert_valid(validator: Draft4Validator, text: str) -> Raw:
     return run
 
 
-# What the exit codes say.
+# Exit codes and gates.
 
 
 def test_outcome_of_each_sample(sample_runs: list[Raw]) -> None:
@@ -149,7 +149,8 @@ def test_sarif_shortens_the_flow_of_a_hot_line(sample_runs: list[Raw], validator
 
 
 def assert_junit_shape(text: str) -> Xml.Element:
-    """What the schemas in use agree on: names, required attributes, order of children, and counts that are right."""
+    """Checks the rules that the schemas in use share: names, required attributes, order of children, and right
+    counts."""
     root = Xml.fromstring(text)
     assert root.tag == "testsuites"
     for element in (root, *root):

@@ -65,7 +65,7 @@ class Schema:
         return schema
 
     def problems(self, events: list[Json]) -> list[str]:
-        """What is wrong with a stream, each with its place; empty when it keeps to the page."""
+        """Returns the faults of a stream, each with its place; empty when the stream keeps to the page."""
         found = [problem for n, event in enumerate(events, 1) for problem in self.event_problems(event, f"line {n}")]
         names = [event.get("event") for event in events]
         if names[:1] != ["hello"]:

@@ -104,7 +104,7 @@ def test_a_thousand_findings_stay_below_ten_megabytes(count: int, tmp_path: Path
     path = html.write_report(runs_of(runs), tmp_path, title="Large")
     assert path.stat().st_size <= 10_000 * count
     page = path.read_text(encoding="utf-8")
-    # What stands in the page as it is: the headline, the story and the command of each.
+    # The page as it is has the headline, the story and the command of each finding.
     static = page[: page.index('id="powercut-data"')]
     assert len(re.findall(r'<p class="story">', static)) == len(re.findall(r"powercut reproduce ", static)) == count
     packed = json.loads(re.search(r'id="powercut-data">(.*?)</script>', page, re.DOTALL)[1])

@@ -104,7 +104,7 @@ def test_a_finding_tells_its_story(open_page: Open, sample_runs: list[Raw]) -> N
         "23 other keys as expected.",
     ):
         assert words in body
-    # What was lost stands before what persisted.
+    # Lost stores stand before persisted ones.
     focus = finding.locator(".stores .src.focus").all_inner_texts()
     assert focus[0].strip().endswith("pc_memcpy(slot.value, value.data, value.size);")
     assert any(text.strip().endswith("pc_store64(&bucket->tokens, next);") for text in focus[1:])
@@ -173,8 +173,8 @@ def test_the_theme_follows_the_system_and_then_the_reader(open_page: Open, sampl
     assert page.locator("#theme").inner_text() == "Theme: light"
     light = page.evaluate(paper)
     assert light != dark
-    # The browser writes what a page stores at a time of its own, and a page that is gone at once may never be
-    # asked for it: a reader looks for a moment, and chooses again what was lost.
+    # The browser writes what a page stores at a time of its own, and may never ask a page that is gone at once. The
+    # test waits like a reader: it looks for a moment, and chooses again what was lost.
     for _ in range(20):
         page.wait_for_timeout(100)
         page.reload()

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.browser
 Raw = dict[str, Any]
 LOOKS = Path(__file__).parent / "data" / "looks"
 GRID = (40, 30)
-#: Of the ink of both pictures, so much may be elsewhere. Other versions of the fonts move less than half of that;
-#: without its style sheet a page of columns has more than twice that elsewhere.
+#: Share of the ink of both pictures that may be elsewhere. Other versions of the fonts move less than half of that
+#: share; without its style sheet a page of columns has more than twice as much elsewhere.
 MOST = 0.2
 VIEWS: dict[str, tuple[str, str, tuple[int, int]]] = {
     "overview-light": ("", "light", (1200, 900)),

@@ -257,7 +257,7 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"
 
 
 def violations(page: Any) -> list[str]:
-    """What axe-core has to say of the page as it is, everything opened."""
+    """Returns axe-core's complaints about the page as it is, everything opened."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is missing: run 'make setup'")
     page.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
     found = (

@@ -1,4 +1,4 @@
-"""What a page shows at once, what it packs, and the words that it explains."""
+"""Parts that a page shows at once, parts that it packs, and the words that it explains."""
 
 import re
 import runpy

@@ -173,7 +173,7 @@ FOUND = {"message": "Key 2 is gone.", "invariant": "lost-item", "fingerprint": "
             {},
             REDUNDANT,
             True,
-            "The same crash states are there without it, in 2 scenarios",
+            "Without it the crash states are the same, in 2 scenarios",
         ),
         ([dropped(idle=2), dropped(states=11)], {}, NOT_SHOWN, True, "11 crash states for 10 in insert"),
         ([dropped(idle=1, states=9)], {}, NOT_SHOWN, True, "It makes something durable, and no query"),

@@ -1,7 +1,7 @@
 """Fewer phases: one explored workload where that shows the bug, without deliberate cuts.
 
 An unexplored warm-up spares time in a long scenario. In a short one it only hides crash points, among them earlier
-ones that show the same bug, so joining it pays twice: what comes after that crash point can go.
+crash points that show the bug. Joining the phases pays twice: operations after that crash point can go.
 """
 
 from dataclasses import replace

@@ -5,7 +5,7 @@ pages; in a paper of two columns it needs \onecolumn. Columns without a printed 
 The widths are for lines of 16 cm.
 
 Everything from outside is escaped. Characters that pdfTeX's own fonts do not have are replaced by a command, or named
-as U+2603, so that a key or a path in any script never stops the paper.
+as U+2603. A key or a path in any script thus never stops the paper.
 """
 
 from __future__ import annotations
@@ -137,6 +137,6 @@ def _cell(cell: Cell, head: Head) -> str:
 
 
 def _count(text: str) -> str:
-    """Of crash states: in full, or its power of ten, as the reports do."""
+    """Prints a number of crash states: in full, or its power of ten, as the reports do."""
     power = fmt.power_of_ten(text)
     return rf"${power.mantissa} \times 10^{{{power.exponent}}}$" if power else escaped(fmt.grouped(text))

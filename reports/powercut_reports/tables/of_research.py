@@ -1,4 +1,4 @@
-"""What `powercut necessity`, `cost` and `fidelity` left, as tables. Fields that a record lacks are empty cells."""
+"""Records of `powercut necessity`, `cost` and `fidelity` as tables. Fields that a record lacks are empty cells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Pair = tuple[Raw, Raw]  # a record, and the part of it that is a row
 
 
 def tables(*, necessity: Sequence[Raw] = (), costs: Sequence[Raw] = (), fidelity: Raw | None = None) -> list[Table]:
-    """Those that there is a record of."""
+    """Returns the columns of which there is a record."""
     found = [necessity_table(necessity)] if necessity else []
     found += [cost_table(costs)] if costs else []
     return found + (fidelity_tables(fidelity) if fidelity else [])
@@ -60,7 +60,7 @@ def necessity_table(records: Sequence[Raw]) -> Table:
     return table("necessity", "Necessity of each flush and fence", _NECESSITY, rows)
 
 
-#: Of an operation: those that are printed, with a short title.
+#: Printed counts of an operation, with a short title.
 _PRINTED = {
     "stores": "Stores", "lines": "Lines", "flushes": "Flushes",
     "fences": "Fences", "lines_read": "Read", "write_amplification": "Ampl.",
