@@ -34,7 +34,7 @@ _HEADER = f"""\
 
 Written by `python -m powercut.corpus.minimal_cases --write`, but for the last column; a test holds it to the corpus.
 *Before* is what the bug's scenario does, *after* what `powercut minimise` makes of its finding, in operations of all
-phases. A case of more than {FEW} operations has its reason in the last column. There stands a smaller case, made by hand,
+phases. A case of more than {FEW} operations has its reason in the last column. There stands a smaller case by hand,
 where the passes end above it.
 
 | bug | invariant | before | after | the minimal case | why not {FEW} |

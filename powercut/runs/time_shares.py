@@ -1,8 +1,8 @@
 """How a time is split over runs that share some slots: equally, and what one leaves goes to those that wait.
 
 A slot is a run at a time. A run that begins is given its part of all the time that the slots still have until the end.
-This time is what the slots idle plus what running ones will not use, so runs that end early make the parts of later
-ones longer.
+A slot has the time in which it idles, and the time that its running run will not use. Runs that end early thus make the
+parts of later ones longer.
 """
 
 import threading

@@ -6,9 +6,9 @@ Each operation is an insert, update, erase or lookup of one of the keys; one tha
 the threads begin, one of the keys (the lowest) is present and the others are absent. A power cut leaves operations
 pending or not begun, so that clients of fewer operations a thread are among what these do.
 
-Two clients are the same if they differ in the order of their threads alone, or in the names of keys that begin alike
-(all but the lowest). With T threads, N operations and K keys, (4K)^N programs of a thread exist, and T of them form a
-multiset:
+Two clients that differ in the order of their threads alone are the same. Names of keys that begin alike (all but the
+lowest) make no difference either. With T threads, N operations and K keys, (4K)^N programs of a thread exist, and T of
+them form a multiset:
 
     keys 1,2    2x1 36   3x1 120   2x2 2,080   3x2 45,760   2x3 131,328
     keys 1      2x1 10   2x2 136   3x2 816     2x3 2,080

@@ -1,7 +1,7 @@
 """The pending lines of a finding, byte by byte: floor, this image, and what the program could see.
 
-A byte that floor and visible content agree on was not at stake. This image kept the newest content of another byte,
-lost it (the floor remains), or holds something in between (an older store, or a torn one).
+A byte that floor and visible content agree on was not at stake. This image kept the newest content of another byte, or
+lost it (the floor remains). It may also hold something in between (an older store, or a torn one).
 
 The image of a device goes sector by sector: the name of each sector's content (powercut/contents.h).
 """
