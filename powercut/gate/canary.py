@@ -34,8 +34,8 @@ from powercut.runs.run_request import Request
 from powercut.scenarios import scenario, targets
 from powercut_records import run as records
 from powercut_records.run import RunRecord
-from powercut_reports import ci, text
-from powercut_reports.gate_formats import RENDERERS
+from powercut_reports import text
+from powercut_reports.gate_formats import RENDERERS, ci
 
 _SCENARIOS = Path(__file__).parent / "canary_scenarios"
 PROGRAM = "powercut-canary"

@@ -10,8 +10,9 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
-from powercut_reports import github, html, json_report, junit, markdown, sarif, text
+from powercut_reports import html, json_report, text
 from powercut_reports.bugs import bugs, counted
+from powercut_reports.gate_formats import github, junit, markdown, sarif
 from reports.tests.typed import finding_of, findings_of, run_of, runs_of
 
 Raw = dict[str, Any]

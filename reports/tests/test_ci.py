@@ -15,7 +15,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 from jsonschema import Draft4Validator
 
-from powercut_reports import ci, github, junit, markdown, sarif
+from powercut_reports.gate_formats import ci, github, junit, markdown, sarif
 from reports.tests.typed import runs_of
 
 Raw = dict[str, Any]

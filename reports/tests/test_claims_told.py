@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from powercut_reports import ci, github, json_report, junit, markdown, sarif, text
+from powercut_reports import json_report, text
+from powercut_reports.gate_formats import ci, github, junit, markdown, sarif
 from reports.tests.typed import run_of, runs_of
 
 SITE = "targets/level/insert.cc:88"

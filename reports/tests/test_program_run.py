@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from powercut_reports import closing, html, json_report, junit, markdown, text
+from powercut_reports import closing, html, json_report, text
+from powercut_reports.gate_formats import junit, markdown
 from reports.tests.typed import run_of, runs_of
 
 

@@ -11,7 +11,7 @@ import pytest
 from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
 from powercut.runs.runner import exit_code
-from powercut_reports import ci
+from powercut_reports.gate_formats import ci
 from reports.tests.typed import runs_of
 from tests.real_engine import require_engine
 

@@ -13,8 +13,7 @@ from powercut.base import paths
 from powercut.engine import options
 from powercut.runs import faults
 from powercut.scenarios import schema
-from powercut_reports import ci
-from powercut_reports.gate_formats import FILES, RENDERERS
+from powercut_reports.gate_formats import FILES, RENDERERS, ci
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What a scenario may expect beside invariants; `unpersisted-read` is not checked yet (checker/ORACLE.md).
@@ -56,7 +55,9 @@ def test_every_invariant_is_in_every_list() -> None:
     told = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
     assert told == found | {"not-idempotent"}, "checker/ORACLE.md, section Invariants"
     assert set(get_args(schema.Invariant)) - NO_INVARIANTS == told, "powercut/scenarios/schema.py, Invariant"
-    assert {rule.id for rule in ci.RULES if not rule.performance} == told, "reports/powercut_reports/ci.py, RULES"
+    assert {rule.id for rule in ci.RULES if not rule.performance} == told, (
+        "reports/powercut_reports/gate_formats/ci.py, RULES"
+    )
 
 
 def test_every_format_of_a_gate_is_in_the_page_of_runs() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from powercut_reports import github, junit, markdown, sarif
+from powercut_reports.gate_formats import github, junit, markdown, sarif
 
 RENDERERS: dict[str, Callable[..., str]] = {
     "sarif": sarif.render,

@@ -27,11 +27,12 @@ from urllib.parse import quote
 from powercut_records.finding import FindingRecord, TimelineEvent, TimelineLine
 from powercut_records.places import own_frame
 from powercut_records.run import PerformanceBug, RunRecord
-from powercut_reports import ci, story
 from powercut_reports import format as fmt
+from powercut_reports import story
 from powercut_reports.bugs import Bug, bugs
-from powercut_reports.ci import Accepted, Place, Results, Rule
 from powercut_reports.format import printable
+from powercut_reports.gate_formats import ci
+from powercut_reports.gate_formats.ci import Accepted, Place, Results, Rule
 
 Json = dict[str, Any]
 

@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from powercut_records.run import RunRecord
-from powercut_reports import ci, story
 from powercut_reports import format as fmt
+from powercut_reports import story
 from powercut_reports.bugs import Bug, bugs, counted, symptom_words
-from powercut_reports.ci import Accepted, Results
 from powercut_reports.format import printable
+from powercut_reports.gate_formats import ci
+from powercut_reports.gate_formats.ci import Accepted, Results
 
 #: Bytes; below GitHub's limit, with room for what a workflow adds.
 LIMIT = 1_000_000

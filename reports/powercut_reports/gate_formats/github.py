@@ -13,11 +13,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from powercut_records.run import PerformanceBug, RunRecord
-from powercut_reports import ci, story
 from powercut_reports import format as fmt
+from powercut_reports import story
 from powercut_reports.bugs import bugs
-from powercut_reports.ci import Place, Results
 from powercut_reports.format import printable
+from powercut_reports.gate_formats import ci
+from powercut_reports.gate_formats.ci import Place, Results
 
 
 def render(runs: Sequence[RunRecord], *, fail_on: frozenset[str] = frozenset(), errors: Sequence[str] = ()) -> str:

@@ -12,11 +12,12 @@ from itertools import groupby
 from xml.etree import ElementTree as Xml
 
 from powercut_records.run import RunRecord
-from powercut_reports import ci, text
 from powercut_reports import format as fmt
+from powercut_reports import text
 from powercut_reports.bugs import bugs, counted
-from powercut_reports.ci import Results
 from powercut_reports.format import printable
+from powercut_reports.gate_formats import ci
+from powercut_reports.gate_formats.ci import Results
 
 # A case with more bugs names the others in one line each: viewers load all of a failure's text at once.
 _REPORTS_SHOWN = 20
