@@ -49,7 +49,10 @@ INLINE_LIMIT = page_parts.INLINE_LIMIT
 _LISTED_OF_ONE, _LISTED = 6, 12
 _HERE = Path(__file__).parent
 # Files of one idea each; the page holds one style and one script of all of them, in this order.
-_STYLES = ("report.css", "overview.css", "research.css", "finding.css", "print.css")
+_STYLES = (
+    *("report.css", "summary.css", "runs.css", "overview.css", "research.css"),
+    *("finding.css", "film.css", "cause.css", "print.css"),
+)
 _SCRIPTS = ("mount.js", "pieces.js", "terms.js", "sort.js", "finding.js", "search.js", "filter.js", "report.js")
 
 
