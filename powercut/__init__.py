@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from powercut.testing.api import Session as Session
     from powercut.testing.api import UnknownError as UnknownError
     from powercut.testing.api import check as check
+    from powercut.testing.check_options import Check as Check
     from powercut.testing.operations import Operation as Operation
     from powercut.testing.operations import erase as erase
     from powercut.testing.operations import fill as fill
@@ -32,6 +33,7 @@ __version__ = "0.2.0"
 
 _FROM = {
     **dict.fromkeys(("InconsistentError", "Result", "Session", "UnknownError", "check"), "powercut.testing.api"),
+    "Check": "powercut.testing.check_options",
     **dict.fromkeys(
         ("Operation", "erase", "fill", "increment", "insert", "lookup", "maintain", "mix", "until", "update"),
         "powercut.testing.operations",

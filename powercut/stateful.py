@@ -37,7 +37,7 @@ from powercut.scenarios.plan import BUG_OPTION, option_values
 from powercut.scenarios.schema import FEWEST_THREADS, MOST_THREADS
 from powercut.scenarios.targets import Target
 from powercut.testing import api
-from powercut.testing.api import CheckOptions
+from powercut.testing.check_options import Check, CheckOptions
 from powercut.testing.operations import KEY_OPERATIONS, Key, Operation
 
 try:
@@ -77,7 +77,7 @@ class Workload:
         return api.check(self.target, self.operations, warmup=self.warmup, config=dict(self.config), **chosen)
 
     def __repr__(self) -> str:
-        return api.call(self.target, self.operations, warmup=list(self.warmup), config=dict(self.config))
+        return api.call(self.target, self.operations, Check(warmup=self.warmup, config=dict(self.config)))
 
 
 def legal(drawn: Iterable[_Drawn], *, live: Iterable[Key] = ()) -> list[Operation]:

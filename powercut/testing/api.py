@@ -9,20 +9,27 @@
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Unpack
 
 from powercut.base import paths
 from powercut.base.errors import PowercutError, UsageError
-from powercut.engine import options
+from powercut.engine.options import (
+    DEFAULT_MODEL,
+    DEFAULT_NESTED,
+    DEFAULT_SEED,
+    DEFAULT_STRATEGY,
+    ExploreOptions,
+    parse_budget,
+)
 from powercut.findings import failures
 from powercut.runs import applicability, batch, requests, runner
 from powercut.runs.run_request import Request
 from powercut.scenarios import targets
-from powercut.scenarios.config import Config
 from powercut.testing import drafts, inline, session
+from powercut.testing.check_options import Check, CheckOptions
 from powercut_records.finding import FindingRecord
 from powercut_records.run import RunRecord
 from powercut_reports import text
@@ -98,7 +105,7 @@ class Session:
     budget: str | None = None
     #: Seconds that one recovery or query may take; None: the engine's own limit.
     watchdog: float | None = None
-    nested: int = options.DEFAULT_NESTED
+    nested: int = DEFAULT_NESTED
     #: Loop turns and calls after which one execution of target code is given up; None: by the pool's size.
     step_budget: int | None = None
     jobs: int | None = None
@@ -118,12 +125,12 @@ class Session:
         target: str,
         *,
         scenario: str | None = None,
-        model: str = options.DEFAULT_MODEL,
-        strategy: str = options.DEFAULT_STRATEGY,
-        seed: int = options.DEFAULT_SEED,
+        model: str = DEFAULT_MODEL,
+        strategy: str = DEFAULT_STRATEGY,
+        seed: int = DEFAULT_SEED,
     ) -> Result:
         """Records and explores `target` ("name" or "name:variant"); its core scenarios, or those that a glob names."""
-        chosen = self._options(model=model, strategy=strategy, seed=seed)
+        chosen = self._options(Check(model=model, strategy=strategy, seed=seed))
         patterns = [scenario] if scenario is not None else []
         return self._judge(requests.for_run(targets.select([target]), patterns, options=chosen, explicit=True))
 
@@ -132,9 +139,9 @@ class Session:
         target: str,
         *,
         scenario: str | None = None,
-        model: str = options.DEFAULT_MODEL,
-        strategy: str = options.DEFAULT_STRATEGY,
-        seed: int = options.DEFAULT_SEED,
+        model: str = DEFAULT_MODEL,
+        strategy: str = DEFAULT_STRATEGY,
+        seed: int = DEFAULT_SEED,
         complete: bool = False,
     ) -> Result:
         """Like `run`; fails with the report unless every run is consistent (and, if asked, complete)."""
@@ -146,68 +153,26 @@ class Session:
         self,
         target: str,
         operations: Iterable[object] = (),
-        *,
-        warmup: Iterable[object] = (),
-        threads: Iterable[Iterable[object]] = (),
-        config: Config | None = None,
-        model: str = options.DEFAULT_MODEL,
-        strategy: str = options.DEFAULT_STRATEGY,
-        atoms: str = options.DEFAULT_ATOMS,
-        nested: int | None = None,
-        seed: int = options.DEFAULT_SEED,
-        budget: str | None = None,
-        step_budget: int | None = None,
-        search: str | None = None,
-        preemptions: int | Literal["none"] | None = None,
-        schedules: int | None = None,
-        visibility: str | None = None,
-        cut_at: str | None = None,
-        expect_marks: Sequence[str] = (),
-        pool: int | str | None = None,
-        key_size: int | None = None,
-        value_size: int | None = None,
-        complete: bool = False,
-        name: str | None = None,
+        options: Check | None = None,
+        **chosen: Unpack[CheckOptions],
     ) -> Result:
         """Cuts the power at every moment of `operations` on an empty table; fails like `assert_consistent`.
 
-        `operations` and `warmup` (which comes first and is not explored) are lists of operations
-        (`powercut.testing.operations`). `threads` are two to four such lists, which run at the same time after the
-        warm-up. They run in every schedule or in the schedules that `search`, `preemptions` and `schedules` choose,
-        with store buffers where `visibility` is "tso". `operations` follow when all threads have ended, and may be left
-        out then. The target's option `concurrency` is set for threads. `config` are options of the target; "bug"
-        switches a planted bug on. `name` is the name of the scenario file, which is left in `OUT/scenarios/`.
+        `operations` is a list of operations (`powercut.testing.operations`); it may be left out where there are
+        `threads`, and follows when all threads have ended. `Check` describes the options. A keyword says one of them,
+        and goes before the same field of `options`.
         """
+        asked = replace(options or Check(), **chosen)
+        asked = replace(asked, budget=asked.budget or self.budget)
         selection = one_target(target)
-        workload = inline.Workload(
-            operations=_listed(operations),
-            warmup=_listed(warmup),
-            threads=[_listed(thread) for thread in threads] if _is_list(threads) else threads,
-            config=config,
-            cut_at=cut_at,
-            expect_marks=tuple(expect_marks),
-            pool=pool,
-            key_size=key_size,
-            value_size=value_size,
-        )
-        chosen = self._options(
-            model=model,
-            strategy=strategy,
-            seed=seed,
-            atoms=atoms,
-            nested=nested,
-            budget=budget or self.budget,
-            step_budget=step_budget,
-            schedules=options.Schedules(
-                search=search, preemptions=preemptions, schedules=schedules, visibility=visibility
-            ),
-        )
+        workload = asked.workload(operations)
+        explored = self._options(asked)
         folder = self.out / inline.FOLDER
         draft = drafts.in_progress()
-        called = "example" if draft else name or self.naming()
+        called = "example" if draft else asked.name or self.naming()
         scenario = inline.build(selection, workload, name=called, folder=folder)
-        requests.refuse_without_threads([scenario], chosen.schedules, where="powercut.check")
-        request = requests.one(selection, scenario, options=chosen)
+        requests.refuse_without_threads([scenario], explored.schedules, where="powercut.check")
+        request = requests.one(selection, scenario, options=explored)
         if draft:
             result = Result(runs=(drafts.judge(request),))
         else:
@@ -216,31 +181,18 @@ class Session:
             result = self._judge([request])
         shown = ""
         if drafts.in_example() and not draft:
-            again = call(
-                target,
-                workload.operations,
-                warmup=list(workload.warmup),
-                threads=[list(thread) for thread in workload.threads],
-                search=search,
-                preemptions=preemptions,
-                schedules=schedules,
-                visibility=visibility,
-                config=dict(config or {}),
-                model=model,
-                strategy=strategy,
-                atoms=atoms,
-                nested=chosen.nested,
-                seed=seed,
-                budget=budget or self.budget,
-                cut_at=cut_at,
-                expect_marks=list(expect_marks),
-                pool=pool,
-                key_size=key_size,
-                value_size=value_size,
-                complete=complete,
+            usual = explored.nested == DEFAULT_NESTED
+            smallest = replace(
+                asked,
+                warmup=workload.warmup,
+                threads=workload.threads,
+                nested=None if usual else explored.nested,
+                step_budget=None,
+                name=None,
             )
+            again = call(target, workload.operations, smallest)
             shown = f"The smallest example that fails:\n{again}\nAs a scenario file: {scenario.path}"
-        result.check(complete=complete, preface=shown)  # from here alone, for Hypothesis to see one failure
+        result.check(complete=asked.complete, preface=shown)  # from here alone, for Hypothesis to see one failure
         return result
 
     @property
@@ -248,33 +200,22 @@ class Session:
         """Where the failure database is."""
         return self.cache or self.out
 
-    def _options(
-        self,
-        *,
-        model: str,
-        strategy: str,
-        seed: int,
-        atoms: str = options.DEFAULT_ATOMS,
-        nested: int | None = None,
-        budget: str | None = None,
-        step_budget: int | None = None,
-        schedules: options.Schedules = options.UNCHOSEN,
-    ) -> options.ExploreOptions:
-        depth = self.nested if nested is None else nested
-        numbers: tuple[tuple[str, Any], ...] = (("nested", depth), ("seed", seed))
+    def _options(self, asked: Check) -> ExploreOptions:
+        depth = self.nested if asked.nested is None else asked.nested
+        numbers: tuple[tuple[str, Any], ...] = (("nested", depth), ("seed", asked.seed))
         for name, value in numbers:
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
                 raise UsageError(f"'{name}' is {value!r}", where="powercut", next_step="Give it a number from 0 on.")
-        return options.ExploreOptions(
-            model=model,
-            strategy=strategy,
-            atoms=atoms,
+        return ExploreOptions(
+            model=asked.model,
+            strategy=asked.strategy,
+            atoms=asked.atoms,
             nested=depth,
-            seed=seed,
-            budget=options.parse_budget(budget or self.budget),
+            seed=asked.seed,
+            budget=parse_budget(asked.budget or self.budget),
             watchdog=self.watchdog,
-            schedules=schedules,
-            step_budget=self.step_budget if step_budget is None else step_budget,
+            schedules=asked.searched(),
+            step_budget=self.step_budget if asked.step_budget is None else asked.step_budget,
             keep_going=self.keep_going,
         )
 
@@ -299,15 +240,6 @@ class Session:
         return result
 
 
-def _is_list(threads: object) -> bool:
-    return isinstance(threads, Iterable) and not isinstance(threads, str | Mapping)
-
-
-def _listed(operations: Iterable[object]) -> Iterable[object]:
-    """A list of what may be read once; what is no list of operations stays, to be refused."""
-    return list(operations) if isinstance(operations, Iterator) else operations
-
-
 def one_target(target: str) -> targets.Selection:
     """The one target that a text such as "level:hardened" names."""
     given: Any = target
@@ -317,67 +249,16 @@ def one_target(target: str) -> targets.Selection:
     return selection
 
 
-class CheckOptions(TypedDict, total=False):
-    """The options of `Session.check`."""
-
-    warmup: Iterable[object]
-    threads: Iterable[Iterable[object]]
-    search: str | None
-    preemptions: int | Literal["none"] | None
-    schedules: int | None
-    visibility: str | None
-    config: Config | None
-    model: str
-    strategy: str
-    atoms: str
-    nested: int | None
-    seed: int
-    budget: str | None
-    step_budget: int | None
-    cut_at: str | None
-    expect_marks: Sequence[str]
-    pool: int | str | None
-    key_size: int | None
-    value_size: int | None
-    complete: bool
-    name: str | None
-
-
-#: Values of the options of `check` that a call does not name.
-_UNNAMED: CheckOptions = {
-    "warmup": [],
-    "threads": [],
-    "search": None,
-    "preemptions": None,
-    "schedules": None,
-    "visibility": None,
-    "config": {},
-    "model": options.DEFAULT_MODEL,
-    "strategy": options.DEFAULT_STRATEGY,
-    "atoms": options.DEFAULT_ATOMS,
-    "nested": options.DEFAULT_NESTED,
-    "seed": options.DEFAULT_SEED,
-    "budget": None,
-    "cut_at": None,
-    "expect_marks": [],
-    "pool": None,
-    "key_size": None,
-    "value_size": None,
-    "complete": False,
-}
-
-
-def call(target: str, operations: Iterable[object] = (), **chosen: Unpack[CheckOptions]) -> str:
+def call(target: str, operations: Iterable[object], options: Check) -> str:
     """The call of `powercut.check` that runs a workload, as Python: with every option that is not the usual one."""
     made = list(operations)
-    words = [repr(target), *([repr(made)] if made or not chosen.get("threads") else [])]
-    words += [f"{name}={value!r}" for name, value in chosen.items() if value != _UNNAMED[name]]  # type: ignore[literal-required]
+    words = [repr(target), *([repr(made)] if made or not options.threads else []), *options.words()]
     return f"powercut.check({', '.join(words)})"
 
 
-def suffix(used: options.ExploreOptions) -> str:
-    """Returns the suffix that tells the files of a run from the files of the run with the usual options."""
-    usual = options.ExploreOptions()
+def suffix(used: ExploreOptions) -> str:
+    """What tells the files of a run from those of the same run with the usual options."""
+    usual = ExploreOptions()
     words = [getattr(used, name) for name in ("strategy", "atoms") if getattr(used, name) != getattr(usual, name)]
     words += [
         f"{name}{getattr(used, name)}" for name in ("nested", "seed") if getattr(used, name) != getattr(usual, name)
@@ -395,12 +276,18 @@ def current() -> Session:
     return given or Session(out=Path(".powercut"))
 
 
-def check(target: str, operations: Iterable[object] = (), **chosen: Unpack[CheckOptions]) -> Result:
+def check(
+    target: str,
+    operations: Iterable[object] = (),
+    options: Check | None = None,
+    **chosen: Unpack[CheckOptions],
+) -> Result:
     """`Session.check` of the current session."""
-    return current().check(target, operations, **chosen)
+    return current().check(target, operations, options, **chosen)
 
 
 __all__ = [
+    "Check",
     "CheckOptions",
     "InconsistentError",
     "PowercutError",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 import tomllib
+import typing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
 from powercut.scenarios import catalog, scenario
 from powercut.scenarios import toml_text as scenario_toml
-from powercut.testing import operations
+from powercut.testing import api, operations
+from powercut.testing.check_options import CheckOptions
 from tests.conftest import House
 
 pytestmark = pytest.mark.usefixtures("own_session")
@@ -132,6 +135,30 @@ def test_verdicts(house: House) -> None:
         powercut.check("level", [powercut.insert(1)], name="sampled", complete=True)
     with pytest.raises(powercut.UnknownError, match="the engine died"):
         powercut.check("level", [powercut.insert(1)], name="silent")
+
+
+def test_the_keywords_are_the_fields_of_the_object() -> None:
+    hints = typing.get_type_hints(CheckOptions)
+    assert hints == typing.get_type_hints(powercut.Check)
+    assert list(hints) == [field.name for field in dataclasses.fields(powercut.Check)]
+
+
+def test_checks_share_options_as_an_object(house: House) -> None:
+    """A keyword goes before the same field of the object; both give the run that keywords alone give."""
+    shared = powercut.Check(model="eadr", seed=7, nested=0)
+    given = powercut.check("level:hardened", [("insert", 1)], shared, seed=9, name="clean").runs[0]
+    alone = powercut.check("level:hardened", [("insert", 1)], model="eadr", seed=9, nested=0, name="clean").runs[0]
+    assert (given.model, given.seed, given.nested) == (alone.model, alone.seed, alone.nested) == ("eadr", 9, 0)
+    with pytest.raises(TypeError, match="modle"):
+        powercut.check("level:hardened", [("insert", 1)], modle="eadr")  # type: ignore[call-arg]
+
+
+def test_a_call_says_what_is_not_usual() -> None:
+    options = powercut.Check(warmup=(("insert", 1),), config={}, seed=9, threads=[[("update", 1)]], budget="5s")
+    assert api.call("level", [], options) == (
+        "powercut.check('level', warmup=[('insert', 1)], threads=[[('update', 1)]], seed=9, budget='5s')"
+    )
+    assert api.call("level", iter([("insert", 1)]), powercut.Check()) == "powercut.check('level', [('insert', 1)])"
 
 
 def test_runs_with_other_options_have_files_of_their_own(house: House) -> None:
