@@ -1,52 +1,43 @@
-// What recovery and all queries make of given crash images: memo-free and concrete (concrete_replay.h). The trace is
-// walked once; an image costs one recovery for each cut and one run of each query, each undone.
+// What a subject makes of given crash images. The trace is walked once, and at each crash point that requests name the
+// subject is asked. It tells everything that is wrong with an image, where a finding tells one thing.
 //
-// It shares the judges with an exploration and none of its shortcuts, and it tells everything that is wrong with an
-// image, where a finding tells one thing.
+// A library is judged in the process (library_images.h), a program by runs of its commands (program_images.h).
 #ifndef POWERCUT_CHECKER_REPLAY_IMAGE_JUDGE_H_
 #define POWERCUT_CHECKER_REPLAY_IMAGE_JUDGE_H_
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/supervisor.h"
 #include "checker/replay/judge_requests.h"
-#include "checker/subjects/library/concrete_replay.h"
-#include "checker/trace/loaded_trace.h"
 #include "checker/trace/trace_follower.h"
-#include "replayer/executor/process_modules.h"
 
 namespace powercut {
 
-class ImageJudge {
- public:
-  // All arguments outlive this. `step_budget`: as for executor_options().
-  ImageJudge(const LoadedTrace& loaded, const std::string& model, AtomPolicy policy, int64_t step_budget,
-             std::unique_ptr<TraceReader> reader, Progress* progress);
-
-  // Calls `emit` with one `judged` event for each request and crash point, in the order of the trace.
-  std::optional<EngineError> run(const std::vector<JudgeRequest>& requests, const std::string& path,
-                                 const std::function<void(const Json&)>& emit);
-
- private:
-  Json judged(const JudgeRequest& request, const LineSets& legal);
-  // Of the recovered table: everything that is wrong with it.
-  Json violations(const Outcome& recovered, bool nested);
-  // Where an execution died: [module, offset] of each frame; null for one that returned, aborted or did not end.
-  Json fault(const Outcome& outcome);
-
-  const LoadedTrace& loaded_;
-  Executor executor_;
-  TraceFollower follower_;
-  Oracle oracle_;
-  Progress* progress_;
-  ResultBuffer buffer_;
-  ConcreteReplay replay_;
-  FrameResolver frames_;
+struct JudgedImage {
+  std::optional<std::string> refused;  // why it is no image of the crash point
+  Json violations = Json::array();     // everything that is wrong with it
 };
+
+class JudgedSubject {
+ public:
+  using Tell = std::function<void(const JudgeRequest& request, JudgedImage judged)>;
+
+  virtual ~JudgedSubject() = default;
+  // Stands at the start of the trace.
+  virtual TraceFollower& follower() = 0;
+  // Hears of each event of the trace.
+  virtual void saw(const Event& event) = 0;
+  // Judges the images of `wanted` at the crash point that the follower stands at, and tells of each in this order.
+  // Tells of none where the schedule went wrong and the subject has no images there.
+  virtual std::optional<EngineError> judge(const std::vector<const JudgeRequest*>& wanted, const Tell& tell) = 0;
+};
+
+// Calls `emit` with one `judged` event for each request and crash point, in the order of the trace. `path`: the file of
+// the requests, for messages.
+std::optional<EngineError> judge_images(JudgedSubject* subject, const std::vector<JudgeRequest>& requests,
+                                        const std::string& path, const std::function<void(const Json&)>& emit);
 
 }  // namespace powercut
 #endif  // POWERCUT_CHECKER_REPLAY_IMAGE_JUDGE_H_

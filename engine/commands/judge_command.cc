@@ -5,7 +5,7 @@
 
 #include "base/repeatable_process.h"
 #include "base/supervisor.h"
-#include "checker/replay/image_judge.h"
+#include "checker/replay/library_images.h"
 #include "checker/trace/explore_options.h"
 #include "engine/commands.h"
 
@@ -31,9 +31,10 @@ int judge(const JudgeOptions& options, EventStream& events) {
   const EngineError broke = harness_error("judging broke; the images before this one stand", loaded.library->path(),
                                           "Run 'powercut run', and report this if the target is not at fault.");
   return answer_in_child(options.watchdog_seconds, broke, events, [&](Progress& progress) {
-    ImageJudge judge(loaded, options.model, *atom_policy(options.atoms), options.step_budget, std::move(*reader),
-                     &progress);
-    const auto wrong = judge.run(*requests, options.requests, [&events](const Json& judged) { events.emit(judged); });
+    LibraryImages images(loaded, options.model, *atom_policy(options.atoms), options.step_budget, std::move(*reader),
+                         &progress);
+    const auto wrong =
+        judge_images(&images, *requests, options.requests, [&events](const Json& judged) { events.emit(judged); });
     return wrong ? events.error(*wrong) : events.end(kExitOk);
   });
 }

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/repeatable_process.h"
-#include "checker/replay/program_image_judge.h"
+#include "checker/replay/program_images.h"
 #include "checker/trace/explore_options.h"
 #include "engine/commands.h"
 
@@ -56,8 +56,8 @@ std::optional<EngineError> judge(const JudgeOptions& options, EventStream& event
   if (!created) return created.error();
   events.hello("program-judge");
   ImageWorkers workers(std::move(*created));
-  ProgramImageJudge judge(loaded, follower->get(), *pool, &workers, &*expected);
-  return judge.run(*requests, options.requests, [&events](const Json& judged) { events.emit(judged); });
+  ProgramImages images(loaded, follower->get(), *pool, &workers, &*expected);
+  return judge_images(&images, *requests, options.requests, [&events](const Json& judged) { events.emit(judged); });
 }
 
 }  // namespace

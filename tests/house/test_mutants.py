@@ -531,8 +531,8 @@ MUTANTS = (
     ),
     Mutant(
         name="judge-takes-a-nested-cut-for-a-first",
-        file="checker/replay/image_judge.cc",
-        old="violations(recovered, !request.image.nested.empty())",
+        file="checker/replay/library_images.cc",
+        old="violations(recovered, !request->image.nested.empty())",
         new="violations(recovered, false)",
     ),
     Mutant(
