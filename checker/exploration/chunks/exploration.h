@@ -11,8 +11,8 @@
 
 #include "checker/exploration/chunks/chunk_result.h"
 #include "checker/exploration/likely_images.h"
-#include "checker/findings/least_image.h"
 #include "checker/subjects/library/functional_check.h"
+#include "checker/subjects/library/least_image.h"
 #include "checker/trace/explore_options.h"
 #include "checker/trace/trace_follower.h"
 

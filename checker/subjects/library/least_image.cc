@@ -1,9 +1,10 @@
-#include "checker/findings/least_image.h"
+#include "checker/subjects/library/least_image.h"
 
 #include <algorithm>
 #include <deque>
 #include <utility>
 
+#include "checker/findings/least_lines.h"
 #include "replayer/explorer/query_search.h"
 
 namespace powercut {
@@ -216,18 +217,15 @@ std::vector<size_t> LeastImage::none_needless(size_t depth) {
   return kept;
 }
 
-// Of a line that is lost, the last content that shows the answer, found by halving as well.
 void LeastImage::choose_content(size_t depth, size_t line) {
   const LineSet& set = *legal(depth)[line];  // a question makes the sets of inner levels anew
   const auto end = static_cast<uint32_t>(set.contents.size());
   Range& range = (*levels_[depth].open)[set.line];
-  uint32_t good = 0, bad = end;
-  while (bad - good > 1) {
-    const uint32_t middle = good + (bad - good) / 2;
-    range = {middle, end, true};
-    (shown() ? good : bad) = middle;
-  }
-  range = {good, good + 1, false};
+  const uint32_t last = last_content(end, [&](uint32_t first) {
+    range = {first, end, true};
+    return shown();
+  });
+  range = {last, last + 1, false};
 }
 
 // ---- the image -----------------------------------------------------------------------------------
@@ -235,7 +233,7 @@ void LeastImage::choose_content(size_t depth, size_t line) {
 // The answer goes when this line, which it was given with as the program saw it, is lost as well.
 bool LeastImage::needed(size_t depth, const LineSet& set) {
   const std::vector<Level> settled = levels_;
-  const uint32_t other = set.visible == 0 ? 1 : 0;
+  const uint32_t other = lost_content(set);
   (*levels_[depth].open)[set.line] = {other, other + 1, false};
   levels_[depth].cut.reset();
   for (size_t inner = depth + 1; inner < levels_.size(); ++inner) levels_[inner] = {};
@@ -254,14 +252,18 @@ LeastImage::Shown LeastImage::taken() {
     if (depth > 0) out.image.nested.push_back(levels_[depth - 1].nested);
     std::vector<Image::Line>& lines = out.image.levels.emplace_back();
     const std::vector<LineSet> kept = levels_[depth].legal;
-    size_t tried = 0;
-    for (const LineSet* set : depth == 0 ? *first_ : pointers(kept)) {
-      const auto open = levels_[depth].open->find(set->line);
-      const bool lost = open != levels_[depth].open->end();
-      const uint32_t index = lost ? open->second.first : set->visible;
-      const bool looked_at = std::binary_search(read.begin(), read.end(), set->line) && set->contents.size() > 1;
-      const bool decided = lost || (looked_at && tried++ < kMostNeeded && needed(depth, *set));
-      lines.push_back({set->line, set->contents[index], static_cast<uint32_t>(set->contents.size()), decided});
+    const LineSets sets = depth == 0 ? *first_ : pointers(kept);
+    std::vector<bool> lost;
+    for (const LineSet* set : sets) lost.push_back(levels_[depth].open->contains(set->line));
+    const auto asked = [&](size_t line) {
+      return sets[line]->contents.size() > 1 && std::ranges::binary_search(read, sets[line]->line);
+    };
+    const std::vector<bool> decided =
+        decided_lines(lost, kMostNeeded, asked, [&](size_t line) { return !needed(depth, *sets[line]); });
+    for (size_t i = 0; i < sets.size(); ++i) {
+      const LineSet& set = *sets[i];
+      const uint32_t index = lost[i] ? levels_[depth].open->at(set.line).first : set.visible;
+      lines.push_back({set.line, set.contents[index], static_cast<uint32_t>(set.contents.size()), decided[i]});
     }
   }
   return out;

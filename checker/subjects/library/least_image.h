@@ -19,8 +19,8 @@
 // highest are tried alone, or three of many lost, 1. finds a set from which no line can be left out, which need not be
 // the smallest; a question that takes more than kMostExecutions counts as "no"; a search that takes more than
 // kMostInAll finds nothing, as one does that the executor is told to leave.
-#ifndef POWERCUT_CHECKER_FINDINGS_LEAST_IMAGE_H_
-#define POWERCUT_CHECKER_FINDINGS_LEAST_IMAGE_H_
+#ifndef POWERCUT_CHECKER_SUBJECTS_LIBRARY_LEAST_IMAGE_H_
+#define POWERCUT_CHECKER_SUBJECTS_LIBRARY_LEAST_IMAGE_H_
 
 #include <cstdint>
 #include <optional>
@@ -111,4 +111,4 @@ class LeastImage {
 };
 
 }  // namespace powercut
-#endif  // POWERCUT_CHECKER_FINDINGS_LEAST_IMAGE_H_
+#endif  // POWERCUT_CHECKER_SUBJECTS_LIBRARY_LEAST_IMAGE_H_
