@@ -1,5 +1,6 @@
 #include "checker/findings/finding.h"
 
+#include <cstdio>
 #include <cstring>
 
 #include "checker/findings/finding_parts.h"
@@ -7,30 +8,56 @@
 namespace powercut {
 namespace {
 
-Json nested_json(const Exposure& exposure, const FindingContext& context) {
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json nested_json(const std::vector<Finding::Nested>& cuts, const FindingContext& context) {
   Json out = Json::array();
-  for (size_t d = 1; d < exposure.image.levels.size(); ++d) {
-    const Image::Nested& nested = exposure.image.nested[d - 1];
+  for (const Finding::Nested& cut : cuts) {
     Json stores = Json::array();
-    for (const NestedStore& store : nested.stores) {
-      stores.push_back({{"offset", store.offset},
-                        {"size", store.size},
-                        {"stack", frames_json(context.frames->resolve(store.stack))}});
+    for (const Finding::Nested::Store& store : cut.stores) {
+      stores.push_back({{"offset", store.offset}, {"size", store.size}, {"stack", frames_json(store.stack)}});
     }
-    out.push_back({{"depth", d},
-                   {"after_return", nested.after_return},
-                   {"recovery_stores", stores},
-                   {"lines", image_json(exposure.image.levels[d], context, false)}});
+    Json& entry = out.emplace_back(Json{{"depth", out.size() + 1},
+                                        {"after_return", cut.after_return},
+                                        {"recovery_stores", std::move(stores)},
+                                        {"lines", image_json(cut.lines, context, false)}});
+    if (!cut.contents.is_null()) entry["contents"] = cut.contents;
   }
   return out;
 }
 
-// What a finding that needs no power cut says of it.
-std::string without_cut(const History& history) {
-  const OperationInfo& operation = history.operation();
-  const std::string argument = operation.has_key ? name_of(history.keys()[operation.key]) : operation.text;
-  return std::string("No power cut needed: with every store durable, it is the same after ") + name_of(operation.kind) +
-         (argument.empty() ? "" : "(" + argument + ")") + ".";
+Json fault_json(const std::optional<Finding::Fault>& fault) {
+  if (!fault) return nullptr;
+  char address[32];
+  std::snprintf(address, sizeof address, "0x%lx", fault->address);
+  const char* signal = fault->signal == 0 ? nullptr : sigabbrev_np(fault->signal);
+  return {{"signal", signal == nullptr ? Json(nullptr) : Json(std::string("SIG") + signal)},
+          {"address", address},
+          {"text", fault->text},
+          {"stack", frames_json(fault->stack)}};
+}
+
+Json states_json(const std::vector<Finding::State>& states) {
+  Json out = Json::array();
+  for (const auto& [name, value] : states) out.push_back(Json::array({name, value}));
+  return out;
+}
+
+StoreFates fates_of(const std::vector<Image::Line>& image, const FindingContext& context) {
+  StoreFates out;
+  for (const Image::Line& line : image) add_line(line, context, &out);
+  return out;
+}
+
+std::string digest(const Finding& finding, const StoreFates& fates) {
+  std::string text = finding.key;
+  if (finding.stores_in_key) {
+    for (const std::string& site : fates.decisive) text += "/" + site;
+  }
+  return finding_key(text + finding.key_end);
 }
 
 }  // namespace
@@ -41,72 +68,47 @@ Json modules_event(const std::vector<TraceModule>& modules) {
   return {{"event", "modules"}, {"modules", list}};
 }
 
-Json finding_event(const Exposure& exposure, const FindingContext& context) {
-  const History& history = context.history;
-  const OperationInfo& operation = history.operation();
-  const QueryKind kind = kind_of(exposure.query);
-  const bool by_key = asks_key(kind);
-  const bool by_region = kind == QueryKind::kWalk || kind == QueryKind::kVerify;
+std::string key_of(const Finding& finding, const FindingContext& context) {
+  return digest(finding, fates_of(finding.image, context));
+}
 
-  StoreFates fates;
-  for (const Image::Line& line : exposure.image.levels[0]) add_line(line, context, &fates);
-
-  const std::vector<Frame> fault = context.frames->resolve(exposure.outcome.stack);
-  std::string key = exposure.violation.invariant + "/" + exposure.underlying + "/" +
-                    std::to_string(static_cast<int>(operation.kind)) + operation.text + "/" + name_of(kind);
-  if (!exposure.needs_power_cut) key += "/functional";
-  for (const std::string& site : fates.decisive) key += "/" + site;
-  if (!fault.empty()) key += "/" + std::to_string(fault[0].module) + ":" + std::to_string(fault[0].offset);
-
-  Json event = {{"event", "finding"}, {"key", finding_key(key)}, {"invariant", exposure.violation.invariant}};
-  event["underlying"] = exposure.underlying.empty() ? Json(nullptr) : Json(exposure.underlying);
-  event["message"] = exposure.needs_power_cut || !exposure.asked
-                         ? exposure.violation.message
-                         : exposure.violation.message + " " + without_cut(history);
-  event["needs_power_cut"] = exposure.needs_power_cut;
-  event["operation"] = {{"index", operation.index},
-                        {"kind", name_of(operation.kind)},
-                        {"key", operation.has_key ? Json(name_of(history.keys()[operation.key])) : Json(nullptr)},
-                        {"text", operation.text},
-                        {"in_flight", history.in_flight()}};
-  const std::string asked = exposure.asked ? describe_query(history, exposure.query) : "the schedule of its threads";
-  event["query"] = {{"kind", exposure.asked ? name_of(kind) : "schedule"},
-                    {"key", by_key ? Json(name_of(history.keys()[argument_of(exposure.query)])) : Json(nullptr)},
-                    {"region", by_region ? Json(argument_of(exposure.query)) : Json(nullptr)},
-                    {"text", asked}};
-  event["expected"] = exposure.violation.expected;
-  event["found"] = exposure.violation.found;
-  event["crash_point"] = {
-      {"index", context.instant.ordinal},
-      {"event", context.instant.event},
-      {"when", context.instant.when},
-      {"depth", exposure.depth},
-      {"nested_event", exposure.image.nested.empty() ? Json(nullptr) : Json(exposure.image.nested.back().stores_seen)}};
-  if (exposure.outcome.returned()) {
-    event["fault"] = nullptr;
-  } else {
-    char address[32];
-    std::snprintf(address, sizeof address, "0x%lx", exposure.outcome.address);
-    const char* signal = exposure.outcome.signal == 0 ? nullptr : sigabbrev_np(exposure.outcome.signal);
-    event["fault"] = {{"signal", signal == nullptr ? Json(nullptr) : Json(std::string("SIG") + signal)},
-                      {"address", address},
-                      {"text", exposure.outcome.text},
-                      {"stack", frames_json(fault)}};
+Json finding_event(const Finding& finding, const FindingContext& context) {
+  const TraceFollower& follower = context.follower;
+  const Instant& instant = follower.instant();
+  StoreFates fates = fates_of(finding.image, context);
+  Json event = {{"event", "finding"}, {"key", digest(finding, fates)}, {"invariant", finding.invariant}};
+  event["underlying"] = finding.underlying.empty() ? Json(nullptr) : Json(finding.underlying);
+  event["message"] = finding.message;
+  event["needs_power_cut"] = finding.needs_power_cut;
+  event["operation"] = {{"index", finding.operation.index},
+                        {"kind", finding.operation.kind},
+                        {"key", or_null(finding.operation.key)},
+                        {"text", finding.operation.text},
+                        {"in_flight", finding.operation.in_flight}};
+  event["query"] = {{"kind", finding.query.kind},
+                    {"key", or_null(finding.query.key)},
+                    {"region", or_null(finding.query.region)},
+                    {"text", finding.query.text}};
+  event["expected"] = finding.expected;
+  event["found"] = finding.found;
+  if (!finding.difference.is_null()) event["difference"] = finding.difference;
+  event["crash_point"] = {{"index", instant.ordinal},
+                          {"event", instant.event},
+                          {"when", instant.when},
+                          {"depth", finding.nested.size()},
+                          {"nested_event", or_null(finding.nested_event)}};
+  event["fault"] = fault_json(finding.fault);
+  event["image"] = image_json(finding.image, context, true);
+  event["nested_image"] = nested_json(finding.nested, context);
+  event["stores"] = std::move(fates.stores);
+  event["timeline"] = timeline_json(finding.image, context);
+  event["contents"] = {{"expected", states_json(finding.legal)}, {"actual", states_json(finding.actual)}};
+  if (finding.last_store) {
+    event["last_store"] = {{"stack", frames_json(follower.reader().stack(*finding.last_store))}};
   }
-  event["image"] = image_json(exposure.image.levels[0], context, true);
-  event["nested_image"] = nested_json(exposure, context);
-  event["stores"] = fates.stores;
-  event["timeline"] = timeline_json(exposure.image.levels[0], context);
-  Json expected = Json::array(), actual = Json::array();
-  if (by_key) {
-    const KeyHistory& history_of_key = history.keys()[argument_of(exposure.query)];
-    for (const std::string& state : legal_states(history_of_key)) expected.push_back({name_of(history_of_key), state});
-    actual.push_back({name_of(history_of_key), exposure.violation.found});
-  } else {
-    for (const std::string& state : exposure.violation.expected) expected.push_back({asked, state});
-    actual.push_back({asked, exposure.violation.found});
+  if (finding.operation_name != nullptr && follower.in_tree()) {
+    event["turns"] = turns_json(follower.schedule(), follower.reader(), finding.operation_name);
   }
-  event["contents"] = {{"expected", expected}, {"actual", actual}};
   return event;
 }
 

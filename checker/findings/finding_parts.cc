@@ -52,16 +52,17 @@ Json frames_json(std::span<const Frame> frames) {
 }
 
 void add_line(const Image::Line& line, const FindingContext& context, StoreFates* out) {
-  const LineLog* log = context.model.pending().find(line.line);
+  const LineLog* log = context.follower.model().pending().find(line.line);
   if (log == nullptr) return;
-  const LineLog::Selection chosen = selection_of(*log, context.model.floor(line.line), line.content, context.policy);
+  const LineLog::Selection chosen =
+      selection_of(*log, context.follower.model().floor(line.line), line.content, context.policy);
   for (size_t i = 0; i < log->stores().size(); ++i) {
     const PendingStore& store = log->stores()[i];
     const auto atoms = static_cast<int>(store.atoms.size());
     const int kept = std::popcount(chosen[i]);
     const char* fate = kept == atoms ? "persisted" : kept == 0 ? "lost" : "torn";
     const auto [first, bytes] = bytes_of(store);
-    const std::span<const Frame> stack = context.reader.stack(store.stack);
+    const std::span<const Frame> stack = context.follower.reader().stack(store.stack);
     if (line.decided) {
       const std::string site =
           stack.empty() ? "?" : std::to_string(stack[0].module) + ":" + std::to_string(stack[0].offset);
@@ -82,7 +83,7 @@ Json image_json(const std::vector<Image::Line>& lines, const FindingContext& con
   Json out = Json::array();
   for (const Image::Line& line : lines) {
     Json entry = {{"offset", line.line * kLineSize}, {"bytes", hex(line.content.bytes)}};
-    if (const LineSet* set = first ? context.frontier.find(line.line) : nullptr) {
+    if (const LineSet* set = first ? context.follower.frontier().find(line.line) : nullptr) {
       entry["floor"] = hex(set->contents[0].bytes);
       entry["visible"] = hex(set->contents[set->visible].bytes);
     } else {
@@ -100,7 +101,7 @@ Json timeline_json(const std::vector<Image::Line>& lines, const FindingContext& 
   for (const Image::Line& line : lines) {
     if (!line.decided) continue;
     Json events = Json::array();
-    for (const LineTimeline::Entry& entry : context.timeline.entries(line.line)) {
+    for (const LineTimeline::Entry& entry : context.follower.timeline().entries(line.line)) {
       std::string detail = std::to_string(entry.size) + " bytes";
       if (entry.kind == EventKind::kFlush) detail = name_of(static_cast<FlushKind>(entry.code));
       if (entry.kind == EventKind::kFence) detail = name_of(static_cast<FenceKind>(entry.code));
@@ -108,11 +109,11 @@ Json timeline_json(const std::vector<Image::Line>& lines, const FindingContext& 
                         {"kind", name_of(entry.kind)},
                         {"detail", detail},
                         {"state", entry.state},
-                        {"stack", frames_json(context.reader.stack(entry.stack))}});
+                        {"stack", frames_json(context.follower.reader().stack(entry.stack))}});
     }
     out.push_back({{"offset", line.line * kLineSize}, {"events", events}});
   }
-  return {{"crash_event", context.instant.event}, {"lines", out}};
+  return {{"crash_event", context.follower.instant().event}, {"lines", out}};
 }
 
 Json turns_json(const std::vector<KeptEvent>& schedule, const TraceReader& reader,

@@ -1,4 +1,4 @@
-// The parts of a finding's event that tell of a crash image, the same in target mode and program mode.
+// The parts of a finding's event that tell of a crash image.
 #ifndef POWERCUT_CHECKER_FINDINGS_FINDING_PARTS_H_
 #define POWERCUT_CHECKER_FINDINGS_FINDING_PARTS_H_
 

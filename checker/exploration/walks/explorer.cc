@@ -169,7 +169,7 @@ bool ProgramExplorer::walk() {
   while (follower_->next(saw)) {
     if (first_) out_.crash_points = follower_->crash_points();
     if (follower_->trouble()) {
-      if (first_) found(trouble_finding(*follower_->trouble(), operations_, follower_->schedule(), context()));
+      if (first_) found(finding_of(*follower_->trouble(), operations_, *follower_));
       continue;
     }
     if (!points_.has(follower_->instant().ordinal)) continue;

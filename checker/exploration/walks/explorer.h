@@ -206,7 +206,7 @@ class ProgramExplorer {
   void explain(const Choice& choice, const ProgramViolation& violation);
   // The same of an image that a cut inside recovery has left.
   void explain_inner(const Choice& choice, const ProgramViolation& violation);
-  void found(Json finding);
+  void found(const Finding& finding);
   FindingContext context() const;
   bool shows(const Choice& choice, const ProgramViolation& violation);
   Choice minimised(Choice choice, const ProgramViolation& violation);

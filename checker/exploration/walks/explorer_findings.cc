@@ -3,6 +3,7 @@
 #include <set>
 
 #include "checker/exploration/walks/explorer.h"
+#include "checker/findings/finding_parts.h"
 #include "checker/subjects/program/outputs/finding.h"
 #include "powercut/contents.h"
 #include "tracer/format/trace_names.h"
@@ -135,10 +136,10 @@ void ProgramExplorer::explain(const Choice& choice, const ProgramViolation& viol
                      .decided = decided[i]});
   }
   const auto shown = judged(*outcome);
-  Json finding = program_finding(shown ? *shown : violation, memo_[*outcome], lines, operations_, commands_,
-                                 needs_power_cut, context());
-  finding["last_store"] = {{"stack", frames_json(follower_->reader().stack(last_store_))}};
-  found(std::move(finding));
+  Finding finding = finding_of(shown ? *shown : violation, memo_[*outcome], lines, operations_, commands_,
+                               needs_power_cut, follower_->reader());
+  finding.last_store = last_store_;
+  found(finding);
 }
 
 void ProgramExplorer::explain_inner(const Choice& choice, const ProgramViolation& violation) {
@@ -170,7 +171,7 @@ void ProgramExplorer::explain_inner(const Choice& choice, const ProgramViolation
     lines.push_back(line);
   }
   const auto shown = judged(*outcome);
-  Json stores = Json::array();
+  Finding::Nested cut = {.after_return = inner_->point->after_end, .stores = {}, .lines = inner};
   std::set<std::string> deciding;  // call stacks of recovery's stores to the lines that the violation needs
   for (size_t i = 0; i < inner_->point->stores; ++i) {
     const RecoveryCuts::Store& store = inner_->cuts->stores[i];
@@ -178,49 +179,37 @@ void ProgramExplorer::explain_inner(const Choice& choice, const ProgramViolation
       return line.decided && line.line >= store.offset / kLineSize &&
              line.line <= (store.offset + store.size - 1) / kLineSize;
     };
-    if (std::ranges::any_of(inner, needs)) deciding.insert(frames_json(recovery_stacks_[store.stack]).dump());
-    stores.push_back(
-        {{"offset", store.offset}, {"size", store.size}, {"stack", frames_json(recovery_stacks_[store.stack])}});
+    const std::vector<Frame>& stack = recovery_stacks_[store.stack];
+    if (std::ranges::any_of(inner, needs)) deciding.insert(frames_json(stack).dump());
+    cut.stores.push_back({store.offset, store.size, stack});
   }
   if (recovery_stacks_.modules().size() > told_modules_) {
     told_modules_ = recovery_stacks_.modules().size();
     listener_.modules_grown(recovery_stacks_.modules());
   }
-  Json finding =
-      program_finding(shown ? *shown : violation, memo_[*outcome], lines, operations_, commands_, true, context());
+  cut.contents = contents_of(inner, workers_->pools());
+  Finding finding =
+      finding_of(shown ? *shown : violation, memo_[*outcome], lines, operations_, commands_, true, follower_->reader());
   // What the program had done before matters less: one bug of recovery shows after many crash points.
   std::string key = "in recovery/" + violation.invariant + "/" + violation.kind;
   for (const std::string& stack : deciding) key += "/" + stack;
-  if (deciding.empty()) key += "/" + finding["key"].get<std::string>();
-  finding["key"] = finding_key(key);
-  finding["crash_point"]["depth"] = 1;
-  finding["crash_point"]["nested_event"] = inner_->point->stores;
-  finding["nested_image"] = Json::array({{{"depth", 1},
-                                          {"after_return", inner_->point->after_end},
-                                          {"recovery_stores", std::move(stores)},
-                                          {"lines", image_json(inner, context(), false)},
-                                          {"contents", contents_of(inner, workers_->pools())}}});
-  finding["last_store"] = {{"stack", frames_json(follower_->reader().stack(last_store_))}};
-  found(std::move(finding));
+  if (deciding.empty()) key += "/" + key_of(finding, context());
+  finding.key = key;
+  finding.stores_in_key = false;
+  finding.nested_event = inner_->point->stores;
+  finding.nested.push_back(std::move(cut));
+  finding.last_store = last_store_;
+  found(finding);
 }
 
-FindingContext ProgramExplorer::context() const {
-  return {.model = follower_->model(),
-          .frontier = follower_->frontier(),
-          .history = follower_->history(),
-          .timeline = follower_->timeline(),
-          .reader = follower_->reader(),
-          .instant = follower_->instant(),
-          .frames = nullptr,
-          .policy = options_.policy()};
-}
+FindingContext ProgramExplorer::context() const { return {*follower_, options_.policy()}; }
 
-void ProgramExplorer::found(Json finding) {
+void ProgramExplorer::found(const Finding& finding) {
   if (out_.functional) return;
-  if (follower_->in_tree()) finding["turns"] = turns_json(follower_->schedule(), follower_->reader(), operation_name);
-  if (!out_.findings.try_emplace(finding["key"].get<std::string>(), finding).second) return;
-  listener_.found(finding);
-  out_.functional = options_.stop_at_functional && !finding.value("needs_power_cut", true);
+  const Json event = finding_event(finding, context());
+  if (!out_.findings.try_emplace(event["key"].get<std::string>(), event).second) return;
+  listener_.found(event);
+  out_.functional = options_.stop_at_functional && !finding.needs_power_cut;
 }
 
 }  // namespace powercut

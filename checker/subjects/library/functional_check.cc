@@ -5,22 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "checker/findings/finding_parts.h"
+#include "checker/subjects/library/finding.h"
 #include "tracer/format/trace_names.h"
-#include "tracer/record/key_bytes.h"
 
 namespace powercut {
 namespace {
-
-// "lookup(1)".
-std::string operation_text(const Event& begin) {
-  const auto kind = static_cast<OpKind>(begin.code);
-  if (begin.key.empty())
-    return name_of(kind) + (begin.text.empty() ? std::string() : " '" + std::string(begin.text) + "'");
-  KeyHistory key;
-  key.bytes = text_of(begin.key);
-  if (begin.key.size() >= kMinIdentityBytes) key.id = key_id(begin.key);
-  return name_of(kind) + ("(" + name_of(key)) + ")";
-}
 
 // What threads have taken up in the schedule, one after the other: where the workload leaves it open, the client.
 Json client_json(const std::vector<KeptEvent>& schedule) {
@@ -92,17 +81,6 @@ std::vector<std::optional<Exposure>> FunctionalCheck::ask(const std::vector<Quer
   return out;
 }
 
-Exposure exposure_of(const TraceFollower::FoundTrouble& trouble) {
-  Exposure out;
-  out.violation = {trouble.kind == Trouble::kDied ? "unusable" : name_of(trouble.kind),
-                   trouble.text,
-                   {"answers that an order of the operations explains"},
-                   name_of(trouble.kind)};
-  out.image.levels.emplace_back();
-  out.asked = out.needs_power_cut = false;
-  return out;
-}
-
 void FunctionalCheck::report(const Json& finding) {
   if (stopped_) return;
   report_(finding);
@@ -166,16 +144,8 @@ void FunctionalCheck::give_up() {
 }
 
 Json FunctionalCheck::event(const Exposure& exposure) const {
-  Json finding =
-      finding_event(exposure, {follower_->model(), follower_->frontier(), follower_->history(), follower_->timeline(),
-                               follower_->reader(), follower_->instant(), frames_, policy_});
-  if (const uint32_t stack = follower_->last_store()) {
-    finding["last_store"] = {{"stack", frames_json(follower_->reader().stack(stack))}};
-  }
-  if (follower_->in_tree()) {
-    finding["turns"] = turns_json(follower_->schedule(), follower_->reader(), operation_text);
-    finding["client"] = client_json(follower_->schedule());
-  }
+  Json finding = finding_event(finding_of(exposure, *follower_, frames_), {*follower_, policy_});
+  if (follower_->in_tree()) finding["client"] = client_json(follower_->schedule());
   return finding;
 }
 

@@ -20,14 +20,11 @@
 #include <utility>
 #include <vector>
 
-#include "checker/findings/finding.h"
+#include "checker/subjects/library/finding.h"
 #include "checker/trace/loaded_trace.h"
 #include "checker/trace/trace_follower.h"
 
 namespace powercut {
-
-// What went wrong in a schedule of threads, as a finding that needs no power cut.
-Exposure exposure_of(const TraceFollower::FoundTrouble& trouble);
 
 class FunctionalCheck {
  public:

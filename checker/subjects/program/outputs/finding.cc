@@ -28,16 +28,15 @@ std::string kind_name(const MarkedOperation& operation, const TraceReader& reade
   return acknowledged ? "ack" : name_of(operation.kind);
 }
 
-Json operation_json(const Operations& operations, const TraceReader& reader) {
-  if (!operations.current()) {
-    return {{"index", 0}, {"kind", "run"}, {"key", nullptr}, {"text", ""}, {"in_flight", true}};
-  }
+Finding::Operation operation_of(const Operations& operations, const TraceReader& reader) {
+  if (!operations.current()) return {.kind = "run"};
   const MarkedOperation& operation = *operations.current();
-  return {{"index", operation.index},
-          {"kind", kind_name(operation, reader)},
-          {"key", operation.key.empty() ? Json(nullptr) : Json(key_text(operation.key))},
-          {"text", operation.text},
-          {"in_flight", !operations.in_flight().empty()}};
+  Finding::Operation out = {.index = operation.index,
+                            .kind = kind_name(operation, reader),
+                            .text = operation.text,
+                            .in_flight = !operations.in_flight().empty()};
+  if (!operation.key.empty()) out.key = key_text(operation.key);
+  return out;
 }
 
 // The lines that differ, and some of those that do not, with how many of each are left out.
@@ -56,13 +55,11 @@ Json difference_json(const ProgramViolation& violation) {
           {"changed_left_out", changed - std::min(changed, kMostChanged)}};
 }
 
-Json fault_json(const ProgramOutcome& outcome) {
-  if (outcome.kind != ProgramOutcome::Kind::kSignal && outcome.kind != ProgramOutcome::Kind::kTimeout) return nullptr;
-  const char* signal = outcome.kind == ProgramOutcome::Kind::kSignal ? sigabbrev_np(outcome.code) : nullptr;
-  return {{"signal", signal == nullptr ? Json(nullptr) : Json(std::string("SIG") + signal)},
-          {"address", "0x0"},  // of another process: not known
-          {"text", shortened(outcome.said, kMostOutput)},
-          {"stack", Json::array()}};
+// Where a process of its own died is not known.
+std::optional<Finding::Fault> fault_of(const ProgramOutcome& outcome) {
+  const bool died = outcome.kind == ProgramOutcome::Kind::kSignal;
+  if (!died && outcome.kind != ProgramOutcome::Kind::kTimeout) return std::nullopt;
+  return Finding::Fault{.signal = died ? outcome.code : 0, .text = shortened(outcome.said, kMostOutput), .stack = {}};
 }
 
 }  // namespace
@@ -71,46 +68,31 @@ std::string query_text(const ProgramStep& step, const ProgramCommands& commands)
   return name_of(step) + ": " + command_of(commands, step).text();
 }
 
-Json program_finding(const ProgramViolation& violation, const ProgramOutcome& outcome,
-                     const std::vector<Image::Line>& lines, const Operations& operations,
-                     const ProgramCommands& commands, bool needs_power_cut, const FindingContext& context) {
-  StoreFates fates;
-  for (const Image::Line& line : lines) add_line(line, context, &fates);
-  std::string key = "program/" + violation.invariant + "/" + violation.kind;
-  for (const std::string& site : fates.decisive) key += "/" + site;
-  std::string message = violation.message;
+Finding finding_of(const ProgramViolation& violation, const ProgramOutcome& outcome,
+                   const std::vector<Image::Line>& lines, const Operations& operations, const ProgramCommands& commands,
+                   bool needs_power_cut, const TraceReader& reader) {
+  Finding out;
+  out.key = "program/" + violation.invariant + "/" + violation.kind;
+  out.message = violation.message;
   if (!needs_power_cut) {
     const std::string operation = name_of(operations.current()->kind);
-    key += "/no power cut/" + operation;
-    message += " No power cut needed: with every store durable, it is the same after " + operation + ".";
+    out.key_end = "/no power cut/" + operation;
+    out.message += " No power cut needed: with every store durable, it is the same after " + operation + ".";
   }
-
-  Json event = {{"event", "finding"}, {"key", finding_key(key)}, {"invariant", violation.invariant}};
-  event["underlying"] = nullptr;
-  event["message"] = message;
-  event["needs_power_cut"] = needs_power_cut;
-  event["operation"] = operation_json(operations, context.reader);
-  event["query"] = {
-      {"kind", "program"}, {"key", nullptr}, {"region", nullptr}, {"text", query_text(violation.step, commands)}};
-  event["expected"] = violation.expected;
-  event["found"] = violation.found;
-  if (violation.difference) event["difference"] = difference_json(violation);
-  event["crash_point"] = {{"index", context.instant.ordinal},
-                          {"event", context.instant.event},
-                          {"when", context.instant.when},
-                          {"depth", 0},
-                          {"nested_event", nullptr}};
-  event["fault"] = violation.of_output ? Json(nullptr) : fault_json(outcome);
-  event["image"] = image_json(lines, context, true);
-  event["nested_image"] = Json::array();
-  event["stores"] = fates.stores;
-  event["timeline"] = timeline_json(lines, context);
-  Json expected = Json::array(), actual = Json::array();
+  out.invariant = violation.invariant;
+  out.needs_power_cut = needs_power_cut;
+  out.operation = operation_of(operations, reader);
+  out.query = {.kind = "program", .text = query_text(violation.step, commands)};
+  out.expected = violation.expected;
+  out.found = violation.found;
+  if (violation.difference) out.difference = difference_json(violation);
+  if (!violation.of_output) out.fault = fault_of(outcome);
+  out.image = lines;
   const std::string step = name_of(violation.step);
-  for (const std::string& legal : violation.expected) expected.push_back(Json::array({step, legal}));
-  actual.push_back(Json::array({step, violation.found}));
-  event["contents"] = {{"expected", expected}, {"actual", actual}};
-  return event;
+  for (const std::string& legal : violation.expected) out.legal.emplace_back(step, legal);
+  out.actual = {{step, violation.found}};
+  out.operation_name = operation_name;
+  return out;
 }
 
 std::string operation_name(const Event& begin) {
@@ -119,44 +101,30 @@ std::string operation_name(const Event& begin) {
   return name_of(static_cast<OpKind>(begin.code)) + (argument.empty() ? "" : "(" + argument + ")");
 }
 
-Json trouble_finding(const TraceFollower::FoundTrouble& trouble, const Operations& operations,
-                     const std::vector<KeptEvent>& schedule, const FindingContext& context) {
+Finding finding_of(const TraceFollower::FoundTrouble& trouble, const Operations& operations,
+                   const TraceFollower& follower) {
   // Where each thread was last tells one deadlock from another.
   std::map<uint32_t, std::string> places;
-  for (const KeptEvent& kept : schedule) {
+  for (const KeptEvent& kept : follower.schedule()) {
     const Event event = kept.view();
-    const auto frames = context.reader.stack(event.stack);
+    const auto frames = follower.reader().stack(event.stack);
     if (!frames.empty())
       places[event.thread] = std::to_string(frames[0].module) + "+" + std::to_string(frames[0].offset);
   }
-  const std::string invariant = trouble.kind == Trouble::kDied ? "unusable" : name_of(trouble.kind);
-  std::string key = "program/" + invariant + "/" + trouble.text;
-  for (const auto& [thread, place] : places) key += "/" + std::to_string(thread) + ":" + place;
-  const std::string expected = "every schedule comes to its end";
-  const Json event = {
-      {"event", "finding"},
-      {"key", finding_key(key)},
-      {"invariant", invariant},
-      {"underlying", trouble.kind == Trouble::kDied ? Json(name_of(trouble.kind)) : Json(nullptr)},
-      {"message", trouble.text},
-      {"needs_power_cut", false},
-      {"operation", operation_json(operations, context.reader)},
-      {"query", {{"kind", "schedule"}, {"key", nullptr}, {"region", nullptr}, {"text", "the schedule of its threads"}}},
-      {"expected", {expected}},
-      {"found", trouble.kind == Trouble::kDied ? "a program that died" : std::string("a ") + name_of(trouble.kind)},
-      {"crash_point",
-       {{"index", context.instant.ordinal},
-        {"event", context.instant.event},
-        {"when", context.instant.when},
-        {"depth", 0},
-        {"nested_event", nullptr}}},
-      {"fault", nullptr},
-      {"image", Json::array()},
-      {"nested_image", Json::array()},
-      {"stores", Json::array()},
-      {"timeline", timeline_json({}, context)},
-      {"contents", {{"expected", Json::array()}, {"actual", Json::array()}}}};
-  return event;
+  const bool died = trouble.kind == Trouble::kDied;
+  Finding out;
+  out.invariant = died ? "unusable" : name_of(trouble.kind);
+  out.key = "program/" + out.invariant + "/" + trouble.text;
+  for (const auto& [thread, place] : places) out.key += "/" + std::to_string(thread) + ":" + place;
+  if (died) out.underlying = name_of(trouble.kind);
+  out.message = trouble.text;
+  out.needs_power_cut = false;
+  out.operation = operation_of(operations, follower.reader());
+  out.query = {.kind = "schedule", .text = "the schedule of its threads"};
+  out.expected = {"every schedule comes to its end"};
+  out.found = died ? "a program that died" : std::string("a ") + name_of(trouble.kind);
+  out.operation_name = operation_name;
+  return out;
 }
 
 }  // namespace powercut

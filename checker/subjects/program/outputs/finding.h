@@ -1,10 +1,12 @@
-// A finding of program mode as the event of reports/EVENTS.md.
+// A wrong outcome of a program's commands as a finding.
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_OUTPUTS_FINDING_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_OUTPUTS_FINDING_H_
 
-#include "checker/findings/finding_parts.h"
+#include <string>
+#include <vector>
+
+#include "checker/findings/finding.h"
 #include "checker/subjects/program/outputs/judge.h"
-#include "checker/trace/trace_follower.h"
 
 namespace powercut {
 
@@ -12,13 +14,12 @@ namespace powercut {
 std::string query_text(const ProgramStep& step, const ProgramCommands& commands);
 // `lines`: every pending line with the content that the finding needs. Without `needs_power_cut` no store is at fault:
 // it is the same with all of them durable once the operation has ended.
-Json program_finding(const ProgramViolation& violation, const ProgramOutcome& outcome,
-                     const std::vector<Image::Line>& lines, const Operations& operations,
-                     const ProgramCommands& commands, bool needs_power_cut, const FindingContext& context);
-
+Finding finding_of(const ProgramViolation& violation, const ProgramOutcome& outcome,
+                   const std::vector<Image::Line>& lines, const Operations& operations, const ProgramCommands& commands,
+                   bool needs_power_cut, const TraceReader& reader);
 // What went wrong in a schedule of the program's threads, with no power cut.
-Json trouble_finding(const TraceFollower::FoundTrouble& trouble, const Operations& operations,
-                     const std::vector<KeptEvent>& schedule, const FindingContext& context);
+Finding finding_of(const TraceFollower::FoundTrouble& trouble, const Operations& operations,
+                   const TraceFollower& follower);
 // "insert(k7)": a marked operation, by its begin.
 std::string operation_name(const Event& begin);
 
