@@ -5,7 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/repeatable_process.h"
 #include "checker/exploration/chunks/chunk_list.h"
-#include "checker/exploration/chunks/explore_result.h"
+#include "checker/exploration/chunks/result.h"
+#include "checker/exploration/performance_events.h"
 #include "checker/findings/finding.h"
 #include "engine/commands.h"
 #include "engine/plan_recording.h"
@@ -170,12 +171,9 @@ int explore(const ExploreOptions& asked, const RecordOptions& recording, EventSt
     event["count"] = count;
     events.emit(event);
   }
-  const Json result = result_event(loaded, options, *explored, seconds());
-  events.emit(result);
-  const bool complete = result["coverage"]["kind"] == "complete";
-  return events.end(!explored->findings.empty()              ? kExitFindings
-                    : complete && explored->troubles.empty() ? kExitOk
-                                                             : kExitUnknown);
+  const ExplorationResult result = result_of(loaded, options, *explored, seconds());
+  events.emit(result.event());
+  return events.end(result.exit_code());
 }
 
 }  // namespace

@@ -202,21 +202,19 @@ int explore(ProgramOptions options, EventStream& events) {
   ProgramExplorer explorer(left, commands, begin, pools, &workers, &outputs, listener);
   ProgramExplored explored = explorer.explore();
   explored.executions += progress.observed;
-  const Json result = program_result({.options = options,
-                                      .commands = commands,
-                                      .explored = explored,
-                                      .expected = outputs,
-                                      .events = loaded.events(),
-                                      .threads = loaded.threads(),
-                                      .seconds = seconds(),
-                                      .notes = workers.first().notes(),
-                                      .pools = loaded.pools(),
-                                      .files = loaded.files(),
-                                      .observed = observed});
-  events.emit(result);
-  const bool complete = result["coverage"]["kind"] == "complete";
-  if (result["verdict"] == "unknown") return events.end(kExitUnknown);
-  return events.end(!explored.findings.empty() ? kExitFindings : complete ? kExitOk : kExitUnknown);
+  const ExplorationResult result = result_of(ProgramRun{.options = options,
+                                                        .commands = commands,
+                                                        .explored = explored,
+                                                        .expected = outputs,
+                                                        .events = loaded.events(),
+                                                        .threads = loaded.threads(),
+                                                        .seconds = seconds(),
+                                                        .notes = workers.first().notes(),
+                                                        .pools = loaded.pools(),
+                                                        .files = loaded.files(),
+                                                        .observed = observed});
+  events.emit(result.event());
+  return events.end(result.exit_code());
 }
 
 }  // namespace

@@ -19,12 +19,13 @@
 #include <vector>
 
 #include "checker/exploration/chunks/checkpoint.h"
+#include "checker/exploration/ended.h"
 #include "checker/exploration/survey.h"
 #include "checker/trace/explore_options.h"
 
 namespace powercut {
 
-struct Explored {
+struct Explored : Ended {
   Survey survey;
   bool has_range = false;  // each of the chunks that alone were asked for is finished, as far as the trace has them
   bool surveyed = false;   // the walk reached the end of the trace: the survey is of all of it
@@ -35,10 +36,7 @@ struct Explored {
   std::map<std::string, Maximum> maxima;
   RecoverySites recovery_sites;
   std::map<std::string, Json> findings;  // by key; of equal keys the one at the earliest crash point
-  bool interrupted = false, out_of_time = false, out_of_executions = false;
-  bool functional = false;            // it ended at a finding that needs no power cut
-  std::vector<std::string> troubles;  // why the verdict is not known: failures of our own harness, and doubts
-  uint32_t sources = 0;               // WorldSources that target code asked for, and that made no difference
+  uint32_t sources = 0;                  // WorldSources that target code asked for, and that made no difference
   std::vector<std::string> notes;
   // Of this process, wall clock: "walk" decodes and follows the model, "fork" starts workers, "wait" has as many as
   // it may.

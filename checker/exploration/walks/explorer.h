@@ -30,6 +30,7 @@
 #include <string>
 #include <vector>
 
+#include "checker/exploration/ended.h"
 #include "checker/exploration/walks/crash_points_ahead.h"
 #include "checker/findings/finding.h"
 #include "checker/subjects/program/options.h"
@@ -41,7 +42,7 @@
 namespace powercut {
 
 // Everything that exploring came to.
-struct ProgramExplored {
+struct ProgramExplored : Ended {
   uint64_t crash_points = 0;
   BigInt states = 0, covered = 0;
   std::optional<bool> nested_complete;  // of cuts inside recovery; nothing when there are none
@@ -65,14 +66,11 @@ struct ProgramExplored {
   std::map<std::string, Json> findings;
   std::string searched;  // of a tree of schedules: what it covers (tracer/format/FORMAT.md)
   bool left_processes = false;
-  bool interrupted = false, out_of_time = false, out_of_executions = false;
-  bool functional = false;            // it ended at a finding that needs no power cut
-  bool counted = true;                // the first walk came to the end of the trace: the states are all that there are
-  bool hung = false;                  // so much time went into runs that do not end that the rest was given up
-  bool useless = false;               // ProgramListener::useless()
-  bool unrepeatable = false;          // recovery depends on more than its pools: no finding is to be trusted
-  bool came_apart = false;            // powercut's own walks did: the same
-  std::vector<std::string> troubles;  // failures of the harness: the verdict is unknown at best
+  bool counted = true;        // the first walk came to the end of the trace: the states are all that there are
+  bool hung = false;          // so much time went into runs that do not end that the rest was given up
+  bool useless = false;       // ProgramListener::useless()
+  bool unrepeatable = false;  // recovery depends on more than its pools: no finding is to be trusted
+  bool came_apart = false;    // powercut's own walks did: the same
 };
 
 struct ProgramListener {

@@ -1,7 +1,6 @@
 #include "checker/exploration/walks/performance_events.h"
 
-#include "checker/exploration/chunks/explore_result.h"
-#include "checker/exploration/performance_bugs.h"
+#include "checker/exploration/performance_events.h"
 #include "replayer/models/model.h"
 #include "tracer/view/open_trace.h"
 

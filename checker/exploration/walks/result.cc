@@ -1,7 +1,6 @@
 #include "checker/exploration/walks/result.h"
 
 #include "base/user_file.h"
-#include "checker/exploration/chunks/explore_result.h"
 
 namespace powercut {
 
@@ -75,7 +74,7 @@ std::string other_files_met(const std::vector<std::string>& files) {
          some_of(files);
 }
 
-Json program_result(const ProgramRun& run) {
+ExplorationResult result_of(const ProgramRun& run) {
   const ProgramExplored& explored = run.explored;
   // Findings may be made of what the trace lacks, and so may their absence.
   const std::string met = other_files_met(run.files.met());
@@ -200,46 +199,38 @@ Json program_result(const ProgramRun& run) {
   if (const auto& marked = explored.operations) {
     operations = {{"all", marked->first}, {"complete", marked->first - marked->second}};
   }
-  const Json schedules = searched.is_object() ? searched : run.threads < 2 ? Json(nullptr) : recorded;
-  return {{"event", "result"},
-          {"verdict", untrusted                    ? "unknown"
-                      : !explored.findings.empty() ? "inconsistent"
-                      : !explored.troubles.empty() ? "unknown"
-                      : nothing                    ? "unknown"
-                                                   : "consistent"},
-          {"withdrawn", withdrawn},
-          {"functional", explored.functional},
-          {"events", run.events},
-          {"crash_points", explored.crash_points},
-          {"crash_states", explored.states.str()},
-          {"executions", explored.executions},
-          {"queries", 0},
-          {"loads", 0},
-          {"leaves", explored.outcomes},
-          {"traced", explored.traced},
-          {"repeats", explored.repeats},
-          {"behaviours", explored.behaviours},
-          {"seconds", run.seconds},
-          {"coverage",
-           {{"kind", complete ? "complete" : "sampled"},
-            {"covered", explored.covered.str()},
-            {"total", explored.interrupted || !explored.counted ? Json(nullptr) : Json(explored.states.str())},
-            {"nested_complete", explored.nested_complete ? Json(*explored.nested_complete) : Json(0)},
-            {"acknowledged", acknowledged},
-            {"schedules", schedules},
-            {"operations", operations},
-            {"reason", complete         ? Json(nullptr)
-                       : unseen         ? Json(why_unknown(run, met))
-                       : !all_images    ? Json(reason_of(explored, run.options, sampled))
-                       : !all_schedules ? Json("not all schedules: " + unsearched)
-                                        : Json(unjudged)}}},
-          {"assumptions", assumed},
-          {"not_checked",
-           {{"lines_never_read", nullptr},
-            {"stores_never_reached", nullptr},
-            {"uninstrumented_calls", Json::array()},
-            {"atoms", run.pools.has_device() ? "" : run.options.atoms},
-            {"notes", notes}}}};
+  const bool known = !untrusted && (!explored.findings.empty() || (explored.troubles.empty() && !nothing));
+  ExplorationResult out = {.verdict = !known                       ? "unknown"
+                                      : !explored.findings.empty() ? "inconsistent"
+                                                                   : "consistent",
+                           .withdrawn = withdrawn,
+                           .functional = explored.functional,
+                           .events = run.events,
+                           .crash_points = explored.crash_points,
+                           .crash_states = explored.states.str(),
+                           .executions = explored.executions,
+                           .leaves = explored.outcomes,
+                           .seconds = run.seconds,
+                           .assumptions = std::move(assumed),
+                           .atoms = run.pools.has_device() ? "" : run.options.atoms,
+                           .notes = std::move(notes)};
+  out.counts = {{"traced", explored.traced}, {"repeats", explored.repeats}, {"behaviours", explored.behaviours}};
+  out.coverage = {.complete = complete,
+                  .covered = explored.covered.str(),
+                  .nested_complete = explored.nested_complete ? Json(*explored.nested_complete) : Json(0),
+                  .acknowledged = acknowledged,
+                  .schedules = searched.is_object() ? searched
+                               : run.threads < 2    ? Json(nullptr)
+                                                    : recorded,
+                  .operations = operations};
+  if (!explored.interrupted && explored.counted) out.coverage.total = explored.states.str();
+  const Budget budget = {run.options.budget_seconds, run.options.budget_executions};
+  out.coverage.reason = complete         ? ""
+                        : unseen         ? why_unknown(run, met)
+                        : !all_images    ? explored.reason(budget, sampled)
+                        : !all_schedules ? "not all schedules: " + unsearched
+                                         : unjudged;
+  return out;
 }
 
 }  // namespace powercut

@@ -1,7 +1,8 @@
-// What an exploration in program mode came to, as the `result` event.
+// What walks over a program's trace came to.
 #ifndef POWERCUT_CHECKER_EXPLORATION_WALKS_RESULT_H_
 #define POWERCUT_CHECKER_EXPLORATION_WALKS_RESULT_H_
 
+#include "checker/exploration/result.h"
 #include "checker/exploration/walks/explorer.h"
 
 namespace powercut {
@@ -24,7 +25,7 @@ struct ProgramRun {
 // nothing: their outcomes depend on more than the images.
 std::string other_files_met(const std::vector<std::string>& files);
 
-Json program_result(const ProgramRun& run);
+ExplorationResult result_of(const ProgramRun& run);
 
 }  // namespace powercut
 #endif  // POWERCUT_CHECKER_EXPLORATION_WALKS_RESULT_H_
