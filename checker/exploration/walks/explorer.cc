@@ -11,10 +11,6 @@
 namespace powercut {
 namespace {
 
-// Seconds that may go into runs that do not end, if that is more than so many of them.
-constexpr double kMostWaited = 20;
-constexpr uint64_t kLeastTimeouts = 3;
-
 // Walks over the trace: how deep each one goes, and whether it leaves those crash points out that this depth will
 // hardly cover, by what earlier runs have covered. At each depth so many times as much is tried of a crash point as at
 // the one before; at the last one as many traced runs as take about as long as a sample: a missing flush can leave more
@@ -42,23 +38,6 @@ constexpr double kMostCounting = 1;
 
 constexpr const char* kOtherEnd = "a run comes to another end when it is made to tell what it reads";
 
-// Every choice of the box, in the order of its contents.
-std::vector<Choice> all_choices(const Box& box) {
-  std::vector<Choice> out;
-  std::vector<size_t> at(box.size());
-  for (;;) {
-    Choice& choice = out.emplace_back();
-    for (size_t i = 0; i < box.size(); ++i) choice.push_back(box[i][at[i]]);
-    size_t i = 0;
-    while (i < box.size() && ++at[i] == box[i].size()) at[i++] = 0;
-    if (i == box.size()) return out;
-  }
-}
-
-bool holds(const std::vector<uint32_t>& contents, uint32_t content) {
-  return std::binary_search(contents.begin(), contents.end(), content);
-}
-
 }  // namespace
 
 ProgramExplorer::ProgramExplorer(const ProgramOptions& options, const ProgramCommands& commands, Begin begin,
@@ -72,27 +51,12 @@ ProgramExplorer::ProgramExplorer(const ProgramOptions& options, const ProgramCom
       workers_(workers),
       expected_(expected),
       listener_(listener),
-      names_(pools.at_hand),
+      limits_(options, listener, workers, &out_),
+      point_(pools.at_hand),
+      runs_(options, listener, workers, &point_, &limits_, &out_),
       tracing_(commands.traceable()),
       recovery_stacks_(listener.modules),
       told_modules_(listener.modules.size()) {}
-
-double ProgramExplorer::seconds() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-}
-
-bool ProgramExplorer::stopped() {
-  if (listener_.interrupted()) out_.interrupted = true;
-  if (listener_.useless()) out_.useless = true;
-  if (late()) out_.out_of_time = true;
-  if (options_.budget_found > 0 && !out_.findings.empty() && seconds() >= options_.budget_found)
-    out_.out_of_time = true;
-  if (options_.budget_executions > 0 && out_.executions >= options_.budget_executions) out_.out_of_executions = true;
-  const double waited = static_cast<double>(out_.timeouts) * (options_.timeout + second_timeout(options_.timeout));
-  if (out_.timeouts >= kLeastTimeouts && waited >= kMostWaited) out_.hung = true;
-  return out_.functional || out_.interrupted || out_.out_of_time || out_.out_of_executions || out_.hung ||
-         out_.useless || !out_.troubles.empty();
-}
 
 ProgramExplored ProgramExplorer::explore() {
   for (const WalkPlan& plan : kWalks) {
@@ -108,16 +72,10 @@ ProgramExplored ProgramExplorer::explore() {
     if (!walk()) break;
   }
   // A short run has had few images: those of its end are repeated until that tells something.
-  if (out_.crash_points > 0 && images_ > 0 && !stopped()) {
-    std::vector<Choice> last = sample(whole_box(sets_), kMostPortion);
-    std::erase_if(last, [&](const Choice& choice) {
-      const auto outcome = memo_.find(image_name(choice));
-      return !outcome || memo_[*outcome].kind == ProgramOutcome::Kind::kTimeout;
-    });
-    while (!last.empty() && wants_repeats(true) && repeat(last, 1)) {
-    }
+  if (out_.crash_points > 0 && runs_.any() && !limits_.stopped()) {
+    runs_.repeat_at_the_end(sample(whole_box(point_.sets), ImageRuns::kMostPortion));
   }
-  repeat_in_other_seconds();
+  runs_.repeat_in_other_seconds([this] { return repeat_kept(); });
   // What is open for want of cuts inside recovery alone is covered.
   std::set<uint64_t> open_operations;
   for (const auto& [number, open] : open_) {
@@ -127,7 +85,7 @@ ProgramExplored ProgramExplorer::explore() {
   }
   if (out_.operations) out_.operations->second = open_operations.size();
   if (commands_.cut) out_.nested_complete = open_.empty() && !out_.interrupted;
-  out_.outcomes = memo_.outcomes();
+  out_.outcomes = runs_.memo().outcomes();
   out_.behaviours = behaviours_.size();
   return std::move(out_);
 }
@@ -135,14 +93,14 @@ ProgramExplored ProgramExplorer::explore() {
 bool ProgramExplorer::walk() {
   points_ = points_of_walk();
   if (!first_) {
-    if (open_.empty() || stopped()) return false;
+    if (open_.empty() || limits_.stopped()) return false;
     if (points_.ordinals().empty()) return true;
     workers_->clear();
-    names_ = ImageNames(pool_);
+    point_.names = ImageNames(pool_);
     operations_ = {};
     stored_outside_ = false;
     last_store_ = 0;
-    sets_.clear();  // they are the last follower's
+    point_.sets.clear();  // they are the last follower's
   }
   ahead_.reset();
   auto begun = begin_(pool_);
@@ -167,6 +125,7 @@ bool ProgramExplorer::walk() {
   };
   size_t visited = 0;
   while (follower_->next(saw)) {
+    point_.ordinal = follower_->instant().ordinal;
     if (first_) out_.crash_points = follower_->crash_points();
     if (follower_->trouble()) {
       if (first_) found(finding_of(*follower_->trouble(), operations_, *follower_));
@@ -176,12 +135,13 @@ bool ProgramExplorer::walk() {
     ++visited;
     if (!begin_point()) return false;
     // After the end of the budget the first walk goes on and counts what is left.
-    if (!stopped()) crash_point();
-    if (first_ && out_.out_of_time && seconds() >= options_.budget_seconds + kMostCounting) {
+    if (!limits_.stopped()) crash_point();
+    if (first_ && out_.out_of_time && limits_.seconds() >= options_.budget_seconds + kMostCounting) {
       out_.counted = false;
       return false;
     }
-    if (out_.interrupted || (!first_ && (visited == points_.ordinals().size() || stopped()))) return !stopped();
+    if (out_.interrupted || (!first_ && (visited == points_.ordinals().size() || limits_.stopped())))
+      return !limits_.stopped();
   }
   if (!first_) {
     return apart("a walk over the trace came to " + std::to_string(visited) + " of its " +
@@ -191,6 +151,27 @@ bool ProgramExplorer::walk() {
   if (follower_->error()) out_.troubles.push_back(follower_->error()->message());
   if (out_.searched.empty() && operations_.begun() > 0) out_.operations = {operations_.begun(), 0};
   return true;
+}
+
+bool ProgramExplorer::repeat_kept() {
+  workers_->clear();
+  point_.names = ImageNames(pool_);
+  ahead_.reset();
+  auto begun = begin_(pool_);
+  if (!begun) return limits_.ended_by(begun.error());
+  follower_ = std::move(*begun);
+  const uint64_t last = runs_.kept().rbegin()->first;
+  while (follower_->next([](const Event&) {})) {
+    const uint64_t number = point_.ordinal = follower_->instant().ordinal;
+    const auto kept = runs_.kept().find(number);
+    if (kept == runs_.kept().end()) continue;
+    const BaseLines changes = follow_images(follower_.get(), pool_, &point_.names);
+    if (const auto wrong = workers_->next(number, changes)) return limits_.ended_by(*wrong);
+    point_.sets = follower_->frontier().sets();
+    if (!runs_.repeat(kept->second, 1)) return false;
+    if (number == last) return true;
+  }
+  return !follower_->error() || limits_.ended_by(usage_error(*follower_->error()));
 }
 
 WalkPoints ProgramExplorer::points_of_walk() const {
@@ -208,8 +189,8 @@ WalkPoints ProgramExplorer::points_of_walk() const {
 
 bool ProgramExplorer::begin_point() {
   const uint64_t number = follower_->instant().ordinal;
-  if (const auto wrong = workers_->next(number, follow_images(follower_.get(), pool_, &names_))) {
-    return ended_by(*wrong);
+  if (const auto wrong = workers_->next(number, follow_images(follower_.get(), pool_, &point_.names))) {
+    return limits_.ended_by(*wrong);
   }
   if (first_) count_point();
   const BigInt &before = open_[number].states, &now = follower_->frontier().states();
@@ -244,7 +225,7 @@ void ProgramExplorer::crash_point() {
   const auto open = open_.find(follower_->instant().ordinal);
   explained_ = std::move(open->second.explained);
   covered_ = 0;
-  sets_ = follower_->frontier().sets();
+  point_.sets = follower_->frontier().sets();
   legal_ = expected_->legal(operations_);
   std::vector<Judged> judged_images;
   const uint64_t traced = out_.traced;
@@ -252,7 +233,7 @@ void ProgramExplorer::crash_point() {
   open->second.traced += out_.traced - traced;
   uint64_t reordered = 0;
   for (const Judged& one : judged_images) {
-    const ProgramOutcome& outcome = memo_[one.outcome];
+    const ProgramOutcome& outcome = runs_[one.outcome];
     if (const auto violation = judged(one.outcome)) {
       explain(one.choice, *violation);
     } else if (std::ranges::none_of(
@@ -278,7 +259,7 @@ void ProgramExplorer::crash_point() {
 bool ProgramExplorer::cover(std::vector<Judged>* judged) {
   std::vector<Behaviours::Answered> answered;
   std::vector<Box> rest;
-  behaviours_.cover(sets_, pool_, whole_box(sets_), &answered, &rest);
+  behaviours_.cover(point_.sets, pool_, whole_box(point_.sets), &answered, &rest);
   if (!inner_) answered_ = answered;
   for (const Behaviours::Answered& one : answered) answer(one, judged);
   const bool done = cover_by_traces(&rest, judged) && cover_by_images(std::move(rest), judged);
@@ -311,7 +292,7 @@ bool ProgramExplorer::cover_by_traces(std::vector<Box>* rest, std::vector<Judged
       --left;
     }
     if (boxes.empty()) break;
-    if (stopped() || !trace(boxes)) {
+    if (limits_.stopped() || !trace(boxes)) {
       goes_on = !tracing_;  // it was given up, and what is left is looked at otherwise
       add(&boxes);
       break;
@@ -319,7 +300,7 @@ bool ProgramExplorer::cover_by_traces(std::vector<Box>* rest, std::vector<Judged
     for (Box& box : boxes) {
       std::vector<Behaviours::Answered> answered;
       std::vector<Box> unknown;
-      behaviours_.cover(sets_, pool_, std::move(box), &answered, &unknown);
+      behaviours_.cover(point_.sets, pool_, std::move(box), &answered, &unknown);
       BigInt won = 0;
       for (const Behaviours::Answered& one : answered) {
         won += size_of(one.box);
@@ -352,14 +333,19 @@ bool ProgramExplorer::cover_by_images(std::vector<Box> rest, std::vector<Judged>
 
 bool ProgramExplorer::look_at(const std::vector<Choice>& choices, std::vector<Judged>* judged) {
   std::vector<ImageMemo::Id> outcomes;
-  const bool done = run(choices, &outcomes);
+  const bool done = runs_.run(choices, &outcomes);
   for (size_t i = 0; i < outcomes.size(); ++i) judged->push_back({choices[i], outcomes[i]});
   covered_ += outcomes.size();
   return done;
 }
 
+std::vector<Choice> ProgramExplorer::sample(const Box& box, uint64_t most) const {
+  // One crash point's draw does not depend on what was drawn before it.
+  return sample_of(box, point_.sets, most, options_.seed * 0x9e3779b97f4a7c15 + point_.ordinal);
+}
+
 void ProgramExplorer::answer(const Behaviours::Answered& answered, std::vector<Judged>* judged) {
-  judged->push_back({least_lost(sets_, answered.box), answered.outcome});
+  judged->push_back({least_lost(point_.sets, answered.box), answered.outcome});
   covered_ += size_of(answered.box);
   // Now and then one of the others is run, to see that recovery has read nothing that the tracer did not tell of.
   if (checked_ >= kChecked || checked_ >= kCheckedOfAPoint * out_.crash_points) return;
@@ -369,15 +355,12 @@ void ProgramExplorer::answer(const Behaviours::Answered& answered, std::vector<J
 
 void ProgramExplorer::check_answers() {
   std::vector<Choice> choices;
-  for (const Judged& one : to_check_) choices.push_back(one.choice);
-  const std::vector<Judged> checked = std::exchange(to_check_, {});
-  const auto ran = workers_->run(sets_, choices, image_names(choices));
-  if (!ran) return;  // interrupted, or the next run will have it too
-  out_.repeats += choices.size();
-  for (size_t i = 0; i < choices.size() && !out_.unrepeatable; ++i) {
-    const ProgramOutcome& once = memo_[checked[i].outcome];
-    if (!(*ran)[i].alike(once, options_.ordered)) not_repeatable(choices[i], once, (*ran)[i]);
+  std::vector<ImageMemo::Id> outcomes;
+  for (const Judged& one : std::exchange(to_check_, {})) {
+    choices.push_back(one.choice);
+    outcomes.push_back(one.outcome);
   }
+  runs_.check(choices, outcomes);
 }
 
 bool ProgramExplorer::give_up(const std::string& why) {
@@ -390,22 +373,23 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
   std::vector<Choice> choices;
   std::vector<ImageName> names;
   for (const Box& box : boxes) {
-    choices.push_back(least_lost(sets_, box));
-    names.push_back(image_name(choices.back()));
+    choices.push_back(least_lost(point_.sets, box));
+    names.push_back(point_.name(choices.back()));
   }
   // A run under the tracer costs many others, so an image is run without it first. One that reports its reads is as
   // good as any other run, and whether it is, repetitions tell.
   const bool reports = workers_->report();
   std::vector<ImageMemo::Id> outcomes;
-  if (!reports && !run(choices, &outcomes)) return false;
+  if (!reports && !runs_.run(choices, &outcomes)) return false;
   const auto hangs = [](const ProgramOutcome& outcome) { return outcome.kind == ProgramOutcome::Kind::kTimeout; };
   // What never ends natively would take even longer under the tracer.
-  if (std::ranges::any_of(outcomes, [&](ImageMemo::Id outcome) { return hangs(memo_[outcome]); })) {
+  if (std::ranges::any_of(outcomes, [&](ImageMemo::Id outcome) { return hangs(runs_[outcome]); })) {
     return give_up("recovery hangs");
   }
   if (reports) look_ahead(choices.size());
-  auto traced = workers_->trace(sets_, choices, names);
-  if (!traced && (listener_.interrupted() || late() || workers_->came_apart())) return ended_by(traced.error());
+  auto traced = workers_->trace(point_.sets, choices, names);
+  if (!traced && (listener_.interrupted() || limits_.late() || workers_->came_apart()))
+    return limits_.ended_by(traced.error());
   if (!traced) return give_up(traced.error().message());
   for (const ImageWorker::Traced& one : *traced) {
     ++out_.traced;
@@ -413,18 +397,18 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
   }
   if (reports) {
     if (std::ranges::any_of(*traced, [&](const ImageWorker::Traced& one) { return hangs(one.outcome); })) {
-      return run(choices, &outcomes) && give_up("recovery hangs");
+      return runs_.run(choices, &outcomes) && give_up("recovery hangs");
     }
-    const std::optional<bool> alike = take_reported(choices, *traced, &outcomes);
+    const std::optional<bool> alike = runs_.take_reported(choices, *traced, &outcomes);
     if (!alike) return false;
     if (!*alike) return workers_->distrust_reports(kOtherEnd) ? trace(boxes) : give_up(kOtherEnd);
   }
   for (size_t i = 0; i < traced->size(); ++i) {
     const ImageWorker::Traced& one = (*traced)[i];
-    if (!one.outcome.alike(memo_[outcomes[i]], options_.ordered)) {
+    if (!one.outcome.alike(runs_[outcomes[i]], options_.ordered)) {
       return give_up("recovery gives another result under the tracer than without it");
     }
-    const auto run = behaviours_.add(words_of(one.reads->reads(), sets_, pool_, choices[i]), outcomes[i]);
+    const auto run = behaviours_.add(words_of(one.reads->reads(), point_.sets, pool_, choices[i]), outcomes[i]);
     if (!run) return give_up("there is no room for what it reads, or it reads in another order each time");
     if (!one.stream.empty() && !keep_cuts(one, choices[i], *run)) return false;
   }
@@ -459,9 +443,9 @@ bool ProgramExplorer::keep_cuts(const ImageWorker::Traced& traced, const Choice&
     return true;
   }
   const auto before = [&](uint64_t line) {
-    const auto set = std::ranges::lower_bound(sets_, line, {}, &LineSet::line);
-    if (set != sets_.end() && (*set)->line == line) {
-      return (*set)->contents[choice[static_cast<size_t>(set - sets_.begin())]];
+    const auto set = std::ranges::lower_bound(point_.sets, line, {}, &LineSet::line);
+    if (set != point_.sets.end() && (*set)->line == line) {
+      return (*set)->contents[choice[static_cast<size_t>(set - point_.sets.begin())]];
     }
     return content_at(pool_, line);
   };
@@ -475,48 +459,7 @@ bool ProgramExplorer::keep_cuts(const ImageWorker::Traced& traced, const Choice&
 }
 
 std::optional<ProgramViolation> ProgramExplorer::judged(ImageMemo::Id outcome) const {
-  return judge(memo_[outcome], legal_, *expected_, operations_, commands_);
-}
-
-Choice ProgramExplorer::least_lost(const LineSets& sets, const Box& box) {
-  Choice out;
-  for (size_t i = 0; i < box.size(); ++i) {
-    out.push_back(holds(box[i], sets[i]->visible) ? sets[i]->visible : box[i].back());
-  }
-  return out;
-}
-
-// Distinct choices of the box, as many as `most` at most.
-std::vector<Choice> ProgramExplorer::sample(const Box& box, uint64_t most) const {
-  std::set<Choice> seen;
-  std::vector<Choice> out;
-  const auto add = [&](const Choice& choice) {
-    if (out.size() < most && seen.insert(choice).second) out.push_back(choice);
-  };
-  Choice floor;
-  for (const std::vector<uint32_t>& contents : box) floor.push_back(contents.front());
-  const Choice visible = least_lost(sets_, box);
-  add(floor);
-  add(visible);
-  for (size_t i = 0; i < box.size(); ++i) {
-    Choice one = visible;
-    one[i] = floor[i];
-    add(one);
-    one = floor;
-    one[i] = visible[i];
-    add(one);
-  }
-  // One crash point's draw does not depend on what was drawn before it.
-  std::mt19937_64 random(options_.seed * 0x9e3779b97f4a7c15 + follower_->instant().ordinal);
-  const BigInt size = size_of(box);
-  const uint64_t wanted = size < most ? static_cast<uint64_t>(size) : most;
-  // A draw may repeat itself: in a box that is hardly larger than the sample, often.
-  for (uint64_t draws = 0; out.size() < wanted && draws < 64 * wanted; ++draws) {
-    Choice choice;
-    for (const std::vector<uint32_t>& contents : box) choice.push_back(contents[random() % contents.size()]);
-    add(choice);
-  }
-  return out;
+  return judge(runs_[outcome], legal_, *expected_, operations_, commands_);
 }
 
 }  // namespace powercut

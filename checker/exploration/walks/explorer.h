@@ -22,70 +22,27 @@
 #ifndef POWERCUT_CHECKER_EXPLORATION_WALKS_EXPLORER_H_
 #define POWERCUT_CHECKER_EXPLORATION_WALKS_EXPLORER_H_
 
-#include <chrono>
 #include <functional>
 #include <map>
-#include <random>
-#include <set>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "checker/exploration/ended.h"
+#include "checker/exploration/walks/choices.h"
 #include "checker/exploration/walks/crash_points_ahead.h"
+#include "checker/exploration/walks/image_runs.h"
+#include "checker/exploration/walks/least_choice.h"
 #include "checker/findings/finding.h"
-#include "checker/subjects/program/options.h"
 #include "checker/subjects/program/outputs/judge.h"
 #include "checker/subjects/program/reads/behaviours.h"
-#include "checker/subjects/program/workers/image_memo.h"
 #include "checker/trace/trace_follower.h"
 
 namespace powercut {
 
-// Everything that exploring came to.
-struct ProgramExplored : Ended {
-  uint64_t crash_points = 0;
-  BigInt states = 0, covered = 0;
-  std::optional<bool> nested_complete;  // of cuts inside recovery; nothing when there are none
-  bool truncated = false;               // some line has more candidates than are kept
-  uint64_t sampled_points = 0;          // crash points with more states than were looked at
-  // Marked operations, and those with a crash point that was not covered; nothing where operations are not numbered.
-  std::optional<std::pair<uint64_t, uint64_t>> operations;
-  uint64_t executions = 0, traced = 0;  // runs on an image that had not been run; runs under the tracer
-  uint64_t behaviours = 0;              // that traced runs told of
-  std::string untraced_because;         // why the tracer was given up; empty when it was not
-  uint64_t outcomes = 0;                // distinct ones
-  uint64_t repeats = 0;                 // runs of images that had been run; all came to the same, unless unrepeatable
-  bool asks_clock = false;              // a run has asked for the time, or may have
-  int clock_seconds = 0;                // other seconds of the clock in which some of them were
-  uint64_t reordered = 0;               // images with the right lines in another order
-  uint64_t timeouts = 0;                // runs that did not end
-  // Crash points where only exit status counted although commands print: before the first operation, when nothing is
-  // promised; and where it is not known what they may print.
-  uint64_t before_operations = 0, unjudged_outputs = 0;
-  bool overlapped = false;  // at some of these, operations of several threads
-  std::map<std::string, Json> findings;
-  std::string searched;  // of a tree of schedules: what it covers (tracer/format/FORMAT.md)
-  bool left_processes = false;
-  bool counted = true;        // the first walk came to the end of the trace: the states are all that there are
-  bool hung = false;          // so much time went into runs that do not end that the rest was given up
-  bool useless = false;       // ProgramListener::useless()
-  bool unrepeatable = false;  // recovery depends on more than its pools: no finding is to be trusted
-  bool came_apart = false;    // powercut's own walks did: the same
-};
-
-struct ProgramListener {
-  std::vector<TraceModule> modules;  // that frames count into
-  std::function<void(const std::vector<TraceModule>&)> modules_grown;
-  std::function<void(const Json&)> found;
-  std::function<void(const ProgramExplored&)> progressed;  // after a part of the work; often
-  std::function<bool()> interrupted;
-  std::function<bool()> useless = [] { return false; };  // whatever is found, nothing can be told from it any more
-};
-
 class ProgramExplorer {
  public:
-  // Images that are handed to the workers at once, at most: between two such portions the budgets are looked at.
-  static constexpr size_t kMostPortion = 64;
   // A follower at the start of the trace, over this pool, which is zeros then.
   using Begin = std::function<Result<std::unique_ptr<TraceFollower>>(uint8_t* pool)>;
   struct Pools {
@@ -111,7 +68,7 @@ class ProgramExplorer {
   };
   struct Explained {
     std::string kind;
-    std::vector<std::pair<size_t, uint32_t>> lost;  // index in sets_ and content
+    std::vector<std::pair<size_t, uint32_t>> lost;  // index in the sets, and content
   };
   // A crash point that is not covered.
   struct Open {
@@ -153,10 +110,6 @@ class ProgramExplorer {
   bool trace(const std::vector<Box>& boxes);
   // No run is traced any more; false.
   bool give_up(const std::string& why);
-  // Takes runs that have reported their reads for the outcomes of their images. False when one that was repeated
-  // without a report came to another; nothing when the exploration has to end.
-  std::optional<bool> take_reported(const std::vector<Choice>& choices, const std::vector<ImageWorker::Traced>& traced,
-                                    std::vector<ImageMemo::Id>* outcomes);
   // Where the power may be cut in the run. False when that cannot be known: nothing is traced any more.
   bool keep_cuts(const ImageWorker::Traced& traced, const Choice& choice, uint32_t run);
   void answer(const Behaviours::Answered& answered, std::vector<Judged>* judged);
@@ -168,38 +121,9 @@ class ProgramExplorer {
   void cut_recovery(const Box& box, const RecoveryCuts& cuts);
   // Judges the images of a cut inside recovery; the crash point's lines that it does not store to are as in `box`.
   void inner_point(const Box& box, const Inner& inner);
-  ImageName image_name(const Choice& choice) const;
-  std::vector<ImageName> image_names(const std::vector<Choice>& choices) const;
-  // The member of the box with as little lost as possible.
-  static Choice least_lost(const LineSets& sets, const Box& box);
-  // Distinct choices of the box, as many as `most` at most.
   std::vector<Choice> sample(const Box& box, uint64_t most) const;
-  // Runs what is not known. False when the exploration has to end.
-  bool run(const std::vector<Choice>& choices, std::vector<ImageMemo::Id>* outcomes);
-  // Runs images that were run before, `rounds` times. False when the exploration has to end.
-  bool repeat(const std::vector<Choice>& choices, int rounds);
-  // Those of the images that are to be run again.
-  std::vector<Choice> wanted_again(const std::vector<Choice>& ran, const std::vector<ProgramOutcome>& outcomes);
-  // Repeats them, and more often as long as there are few repetitions.
-  bool repeat_some(const std::vector<Choice>& again);
-  bool repeat_more(const std::vector<Choice>& again);
-  void count_end(const ProgramOutcome& outcome);
-  // Keeps some of the crash point's images that were run, for repeat_in_other_seconds().
-  void keep_for_later(const std::vector<Choice>& ran);
-  // Runs the kept images again in other seconds of the clock, where runs ask for it.
-  void repeat_in_other_seconds();
   // One walk over the trace that runs the kept images. False when the exploration has to end.
   bool repeat_kept();
-  // Whether there should be more repetitions than one an image.
-  bool wants_repeats(bool at_the_end) const;
-  double seconds() const;
-  void not_repeatable(const Choice& choice, const ProgramOutcome& once, const ProgramOutcome& again);
-  std::optional<ImageMemo::Id> outcome_of(const Choice& choice);
-  bool stopped();
-  // Whether the budget of time has ended: what fails then may have been cancelled for that.
-  bool late() const { return options_.budget_seconds > 0 && seconds() >= options_.budget_seconds; }
-  // An interruption, or a trouble; false.
-  bool ended_by(const EngineError& error);
   // A violating image of the crash point becomes a finding, unless it is one already.
   void explain(const Choice& choice, const ProgramViolation& violation);
   // The same of an image that a cut inside recovery has left.
@@ -207,8 +131,7 @@ class ProgramExplorer {
   void found(const Finding& finding);
   FindingContext context() const;
   bool shows(const Choice& choice, const ProgramViolation& violation);
-  Choice minimised(Choice choice, const ProgramViolation& violation);
-  std::vector<bool> decisive(const Choice& choice, const ProgramViolation& violation);
+  LeastChoice least_choice(const ProgramViolation& violation);
   std::optional<ProgramViolation> judged(ImageMemo::Id outcome) const;
 
   const ProgramOptions& options_;
@@ -220,19 +143,14 @@ class ProgramExplorer {
   ImageWorkers* workers_;
   const ExpectedOutputs* expected_;
   const ProgramListener& listener_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 
+  ProgramExplored out_;
+  Limits limits_;
+  PointAtHand point_;
+  ImageRuns runs_;
   Operations operations_;
-  ImageNames names_;
-  ImageMemo memo_;
   Behaviours behaviours_;
   bool tracing_;
-  uint64_t images_ = 0;                           // that were run
-  std::map<uint64_t, std::vector<Choice>> kept_;  // of them, by the crash point's number
-  size_t kept_images_ = 0;
-  bool elsewhere_ = false;             // where the last repetition was
-  double repeat_seconds_ = 0;          // of those beyond one an image
-  size_t portion_ = 1;                 // images that are run at once
   bool stored_outside_ = false;        // since the last marked operation ended
   uint32_t last_store_ = 0;            // of the trace, before the crash point at hand: its stack
   std::pair<bool, uint32_t> at_fork_;  // the two, where a tree of schedules begins
@@ -243,21 +161,19 @@ class ProgramExplorer {
   std::map<std::string, size_t> explained_inner_;  // findings of a kind
   uint64_t checked_ = 0;           // images that a behaviour answered for and that were run all the same
   std::map<uint64_t, Open> open_;  // by the crash point's number
-  ProgramExplored out_;
   // Of the walk at hand.
   bool first_ = true, promising_ = false;
   WalkPoints points_;
   Effort effort_{};
   bool last_ = false;
   // Of the crash point at hand.
-  LineSets sets_;
   BigInt covered_ = 0;
   std::vector<const ProgramOutcome*> legal_;
   std::vector<Explained> explained_;
   std::vector<Behaviours::Answered> answered_;
   std::vector<Judged> to_check_;
   bool cut_all_ = true;         // every run of recovery on its images that stores was cut, wherever that matters
-  std::optional<Inner> inner_;  // sets_ are those of a cut inside recovery
+  std::optional<Inner> inner_;  // the cut inside recovery that is looked at
 };
 
 }  // namespace powercut

@@ -13,10 +13,6 @@ namespace {
 
 // Violating images of one kind that are explained at one crash point: each may have other lost stores.
 constexpr size_t kExplainedOfAKind = 8;
-// Contents of a line that are tried for losing less.
-constexpr uint32_t kTriedOfALine = 64;
-// Lines that are tried one by one for being decisive.
-constexpr size_t kMostDecisive = 512;
 // Runs of a finding's image before it is told of.
 constexpr int kConfirmed = 8;
 
@@ -42,55 +38,14 @@ Json contents_of(const std::vector<Image::Line>& lines, const TracePools& pools)
 }  // namespace
 
 bool ProgramExplorer::shows(const Choice& choice, const ProgramViolation& violation) {
-  const auto outcome = outcome_of(choice);
+  const auto outcome = runs_.outcome_of(choice);
   if (!outcome) return false;
   const auto shown = judged(*outcome);
   return shown && shown->invariant == violation.invariant && shown->kind == violation.kind;
 }
 
-// With as little lost as one line at a time can tell: nothing of the line, or else its last content that still shows
-// the violation, since later contents hold more stores. One missing flush thus comes to one image, whatever else was
-// lost.
-Choice ProgramExplorer::minimised(Choice choice, const ProgramViolation& violation) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t i = 0; i < choice.size(); ++i) {
-      if (choice[i] == sets_[i]->visible) continue;
-      Choice less = choice;
-      less[i] = sets_[i]->visible;
-      if (!shows(less, violation)) continue;
-      choice = std::move(less);
-      changed = true;
-    }
-  }
-  for (size_t i = 0; i < choice.size(); ++i) {
-    if (choice[i] == sets_[i]->visible) continue;
-    const auto last = static_cast<uint32_t>(sets_[i]->contents.size() - 1);
-    for (uint32_t tried = 0; tried < kTriedOfALine && last - tried > choice[i]; ++tried) {
-      Choice less = choice;
-      less[i] = last - tried;
-      if (less[i] == sets_[i]->visible || !shows(less, violation)) continue;
-      choice = std::move(less);
-      break;
-    }
-  }
-  return choice;
-}
-
-// The lines without whose content the violation is not there: those lost, and those that had to persist.
-std::vector<bool> ProgramExplorer::decisive(const Choice& choice, const ProgramViolation& violation) {
-  std::vector<bool> out(choice.size());
-  size_t tried = 0;
-  for (size_t i = 0; i < choice.size(); ++i) {
-    if (choice[i] != sets_[i]->visible) {
-      out[i] = true;
-    } else if (sets_[i]->contents.size() > 1 && tried++ < kMostDecisive) {  // else it is definite
-      Choice other = choice;
-      other[i] = choice[i] == 0 ? 1 : 0;
-      out[i] = !shows(other, violation);
-    }
-  }
-  return out;
+LeastChoice ProgramExplorer::least_choice(const ProgramViolation& violation) {
+  return {point_.sets, [this, &violation](const Choice& choice) { return shows(choice, violation); }};
 }
 
 void ProgramExplorer::explain(const Choice& choice, const ProgramViolation& violation) {
@@ -104,31 +59,29 @@ void ProgramExplorer::explain(const Choice& choice, const ProgramViolation& viol
     }
     if (++of_kind == kExplainedOfAKind) return;
   }
-  Choice visible;
-  for (const LineSet* set : sets_) visible.push_back(set->visible);
-  const Choice least = shows(visible, violation) ? visible : minimised(choice, violation);
+  const LeastChoice search = least_choice(violation);
+  const Choice least = search.find(choice);
   // Nothing is waited for any more, so the image may lose more than the violation takes, and would pass for another bug
   // of its kind.
   const auto alike = [&](const auto& known) { return known.second["invariant"] == violation.invariant; };
   if (out_.hung && std::any_of(out_.findings.begin(), out_.findings.end(), alike)) return;
-  const auto outcome = outcome_of(least);
+  const auto outcome = runs_.outcome_of(least);
   if (!outcome) return;
   // One run that blocks is long enough.
-  const bool blocks = memo_[*outcome].kind == ProgramOutcome::Kind::kTimeout;
-  if (!repeat({least}, blocks ? 1 : kConfirmed) && out_.unrepeatable) return;
+  const bool blocks = runs_[*outcome].kind == ProgramOutcome::Kind::kTimeout;
+  if (!runs_.repeat({least}, blocks ? 1 : kConfirmed) && out_.unrepeatable) return;
   // Nothing is lost, and no operation is under way, or it makes no difference that it ends.
   const bool settled = operations_.begun() > 0 && operations_.in_flight().empty() && !stored_outside_;
-  const ProgramOutcome& shows_it = memo_[*outcome];
-  const bool lossless =
-      least == visible && (settled || (!violation.of_output && expected_->fails_at_the_end(operations_, shows_it)));
+  const ProgramOutcome& shows_it = runs_[*outcome];
+  const bool lossless = least == search.visible() &&
+                        (settled || (!violation.of_output && expected_->fails_at_the_end(operations_, shows_it)));
   // What the operation before has left is no better whatever this one loses.
   const bool needs_power_cut = !lossless && (violation.of_output || !expected_->failed_before(operations_, shows_it));
-  const std::vector<bool> decided =
-      needs_power_cut ? decisive(least, violation) : std::vector<bool>(least.size(), false);
+  const std::vector<bool> decided = needs_power_cut ? search.decided(least) : std::vector<bool>(least.size(), false);
   Explained& explained = explained_.emplace_back(Explained{kind, {}});
   std::vector<Image::Line> lines;
   for (size_t i = 0; i < least.size(); ++i) {
-    const LineSet& set = *sets_[i];
+    const LineSet& set = *point_.sets[i];
     if (least[i] != set.visible) explained.lost.emplace_back(i, least[i]);
     lines.push_back({.line = set.line,
                      .content = set.contents[least[i]],
@@ -136,7 +89,7 @@ void ProgramExplorer::explain(const Choice& choice, const ProgramViolation& viol
                      .decided = decided[i]});
   }
   const auto shown = judged(*outcome);
-  Finding finding = finding_of(shown ? *shown : violation, memo_[*outcome], lines, operations_, commands_,
+  Finding finding = finding_of(shown ? *shown : violation, runs_[*outcome], lines, operations_, commands_,
                                needs_power_cut, follower_->reader());
   finding.last_store = last_store_;
   found(finding);
@@ -146,17 +99,16 @@ void ProgramExplorer::explain_inner(const Choice& choice, const ProgramViolation
   size_t& explained = explained_inner_[violation.invariant + "/" + violation.kind];
   if (explained >= kExplainedOfAKind) return;
   ++explained;
-  Choice visible;
-  for (const LineSet* set : sets_) visible.push_back(set->visible);
-  const Choice least = shows(visible, violation) ? visible : minimised(choice, violation);
-  const auto outcome = outcome_of(least);
+  const LeastChoice search = least_choice(violation);
+  const Choice least = search.find(choice);
+  const auto outcome = runs_.outcome_of(least);
   if (!outcome) return;
-  if (!repeat({least}, kConfirmed) && out_.unrepeatable) return;
-  const std::vector<bool> decided = decisive(least, violation);
+  if (!runs_.repeat({least}, kConfirmed) && out_.unrepeatable) return;
+  const std::vector<bool> decided = search.decided(least);
   // The first cut's image, and on top of it what the second one left of recovery's stores.
   std::vector<Image::Line> lines, inner;
   for (size_t i = 0; i < least.size(); ++i) {
-    const LineSet& set = *sets_[i];
+    const LineSet& set = *point_.sets[i];
     Image::Line line = {.line = set.line,
                         .content = set.contents[least[i]],
                         .candidates = static_cast<uint32_t>(set.contents.size()),
@@ -189,7 +141,7 @@ void ProgramExplorer::explain_inner(const Choice& choice, const ProgramViolation
   }
   cut.contents = contents_of(inner, workers_->pools());
   Finding finding =
-      finding_of(shown ? *shown : violation, memo_[*outcome], lines, operations_, commands_, true, follower_->reader());
+      finding_of(shown ? *shown : violation, runs_[*outcome], lines, operations_, commands_, true, follower_->reader());
   // What the program had done before matters less: one bug of recovery shows after many crash points.
   std::string key = "in recovery/" + violation.invariant + "/" + violation.kind;
   for (const std::string& stack : deciding) key += "/" + stack;

@@ -48,8 +48,8 @@ void ProgramExplorer::cut_recoveries() {
   BigInt traced = 0;
   for (const Behaviours::Answered& one : answered_) {
     traced += size_of(one.box);
-    if (stopped()) cut_all_ = false;
-    if (!stopped()) cut_recovery(one);
+    if (limits_.stopped()) cut_all_ = false;
+    if (!limits_.stopped()) cut_recovery(one);
   }
   // Images that were run without the tracer: nobody knows what recovery stored there.
   if (traced < covered_) cut_all_ = false;
@@ -58,7 +58,7 @@ void ProgramExplorer::cut_recoveries() {
 
 void ProgramExplorer::cut_recovery(const Behaviours::Answered& answered) {
   // A recovery that fails is a finding without a second cut.
-  if (!memo_[answered.outcome].ok()) return;
+  if (!runs_[answered.outcome].ok()) return;
   std::vector<Box> open = {answered.box};
   for (int traced = 0; !open.empty();) {
     Box box = std::move(open.back());
@@ -66,13 +66,13 @@ void ProgramExplorer::cut_recovery(const Behaviours::Answered& answered) {
     bool known = false;
     for (size_t i = 0; answered.run < cuts_.size() && i < cuts_[answered.run].size() && !known; ++i) {
       const std::shared_ptr<const RecoveryCuts> cuts = cuts_[answered.run][i];
-      const auto part = part_with(cuts->base, sets_, pool_, box, &open);
+      const auto part = part_with(cuts->base, point_.sets, pool_, box, &open);
       if (!part) continue;
       known = true;
       cut_recovery(*part, *cuts);
     }
     if (known) continue;
-    if (traced++ == kMostBases || stopped() || !tracing_ || !trace({box})) {
+    if (traced++ == kMostBases || limits_.stopped() || !tracing_ || !trace({box})) {
       cut_all_ = false;
       return;
     }
@@ -82,18 +82,19 @@ void ProgramExplorer::cut_recovery(const Behaviours::Answered& answered) {
 
 void ProgramExplorer::cut_recovery(const Box& box, const RecoveryCuts& cuts) {
   if (cuts.truncated) cut_all_ = false;
-  const LineSets outer = sets_;
+  const LineSets outer = point_.sets;
   const BigInt covered = covered_;
   for (const RecoveryCuts::Point& point : cuts.points) {
-    if (stopped()) {
+    if (limits_.stopped()) {
       cut_all_ = false;
       break;
     }
-    sets_ = outer;
+    point_.sets = outer;
     inner_point(box, {&cuts, &point});
   }
   inner_.reset();
-  sets_ = outer;
+  point_.inner = false;
+  point_.sets = outer;
   covered_ = covered;
   // The workers' images go back to what the first cut left.
   for (const auto& [line, content] : cuts.base) workers_->base(line, content_at(pool_, line));
@@ -101,11 +102,11 @@ void ProgramExplorer::cut_recovery(const Box& box, const RecoveryCuts& cuts) {
 
 void ProgramExplorer::inner_point(const Box& box, const Inner& inner) {
   std::vector<LineSet> others;
-  others.reserve(sets_.size());
+  others.reserve(point_.sets.size());
   LineSets sets;
   const std::vector<LineSet>& own = inner.point->sets;
-  for (size_t i = 0; i < sets_.size(); ++i) {
-    const LineSet& set = *sets_[i];
+  for (size_t i = 0; i < point_.sets.size(); ++i) {
+    const LineSet& set = *point_.sets[i];
     if (std::ranges::binary_search(own, set.line, {}, &LineSet::line)) continue;
     LineSet& other = others.emplace_back();
     other.line = set.line;
@@ -118,12 +119,13 @@ void ProgramExplorer::inner_point(const Box& box, const Inner& inner) {
   }
   for (const LineSet& set : own) sets.push_back(&set);
   std::ranges::sort(sets, {}, &LineSet::line);
-  sets_ = std::move(sets);
+  point_.sets = std::move(sets);
   inner_ = inner;
+  point_.inner = true;
   covered_ = 0;
   std::vector<Judged> judged_images;
   cover(&judged_images);
-  if (covered_ < state_count(sets_)) cut_all_ = false;
+  if (covered_ < state_count(point_.sets)) cut_all_ = false;
   for (const Judged& one : judged_images) {
     if (const auto violation = judged(one.outcome)) explain_inner(one.choice, *violation);
   }

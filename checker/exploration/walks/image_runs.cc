@@ -1,9 +1,10 @@
-// The explorer's runs: of images that are not known yet, and again of those that are.
+#include "checker/exploration/walks/image_runs.h"
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
-#include "checker/exploration/walks/explorer.h"
+#include "checker/subjects/program/outputs/judge.h"
 
 namespace powercut {
 namespace {
@@ -25,7 +26,13 @@ constexpr double kMostClockSeconds = 10;
 
 }  // namespace
 
-bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageMemo::Id>* outcomes) {
+std::vector<ImageName> PointAtHand::names_of(const std::vector<Choice>& choices) const {
+  std::vector<ImageName> out;
+  for (const Choice& choice : choices) out.push_back(name(choice));
+  return out;
+}
+
+bool ImageRuns::run(const std::vector<Choice>& choices, std::vector<ImageMemo::Id>* outcomes) {
   for (size_t begin = 0; begin < choices.size();) {
     // The next portion of images that are not known, and the known ones between them.
     std::vector<Choice> unknown;
@@ -33,15 +40,15 @@ bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageM
     std::vector<ImageName> names;
     size_t end = begin;
     for (; end < choices.size() && unknown.size() < portion_; ++end) {
-      names.push_back(image_name(choices[end]));
+      names.push_back(point_.name(choices[end]));
       if (memo_.find(names.back())) continue;
       unknown.push_back(choices[end]);
       unknown_names.push_back(names.back());
     }
     if (!unknown.empty()) {
-      if (stopped()) return false;
-      auto ran = workers_->run(sets_, unknown, unknown_names);
-      if (!ran) return ended_by(ran.error());
+      if (limits_->stopped()) return false;
+      auto ran = workers_->run(point_.sets, unknown, unknown_names);
+      if (!ran) return limits_->ended_by(ran.error());
       out_.executions += unknown.size();
       const uint64_t timeouts = out_.timeouts;
       for (const ProgramOutcome& outcome : *ran) count_end(outcome);
@@ -58,36 +65,18 @@ bool ProgramExplorer::run(const std::vector<Choice>& choices, std::vector<ImageM
   return true;
 }
 
-bool ProgramExplorer::ended_by(const EngineError& error) {
-  out_.came_apart = out_.came_apart || workers_->came_apart();
-  out_.interrupted = out_.interrupted || listener_.interrupted();
-  out_.out_of_time = out_.out_of_time || late();
-  if (out_.came_apart || !(out_.interrupted || out_.out_of_time)) out_.troubles.push_back(error.message());
-  return false;
-}
-
-ImageName ProgramExplorer::image_name(const Choice& choice) const {
-  return inner_ ? names_.of_others(sets_, choice) : names_.of(sets_, choice);
-}
-
-std::vector<ImageName> ProgramExplorer::image_names(const std::vector<Choice>& choices) const {
-  std::vector<ImageName> out;
-  for (const Choice& choice : choices) out.push_back(image_name(choice));
-  return out;
-}
-
-bool ProgramExplorer::wants_repeats(bool at_the_end) const {
-  const double share = kRepeatShare * seconds();
+bool ImageRuns::wants_repeats(bool at_the_end) const {
+  const double share = kRepeatShare * limits_->seconds();
   return out_.repeats < kLeastRepeats && repeat_seconds_ < (at_the_end ? std::max(kMostRepeatSeconds, share) : share);
 }
 
-void ProgramExplorer::count_end(const ProgramOutcome& outcome) {
+void ImageRuns::count_end(const ProgramOutcome& outcome) {
   if (outcome.kind == ProgramOutcome::Kind::kTimeout) ++out_.timeouts;
   out_.left_processes = out_.left_processes || outcome.left_processes;
 }
 
-std::vector<Choice> ProgramExplorer::wanted_again(const std::vector<Choice>& ran,
-                                                  const std::vector<ProgramOutcome>& outcomes) {
+std::vector<Choice> ImageRuns::wanted_again(const std::vector<Choice>& ran,
+                                            const std::vector<ProgramOutcome>& outcomes) {
   std::vector<Choice> again;
   for (size_t i = 0; i < ran.size(); ++i) {
     ++images_;
@@ -97,13 +86,13 @@ std::vector<Choice> ProgramExplorer::wanted_again(const std::vector<Choice>& ran
   return again;
 }
 
-std::optional<bool> ProgramExplorer::take_reported(const std::vector<Choice>& choices,
-                                                   const std::vector<ImageWorker::Traced>& traced,
-                                                   std::vector<ImageMemo::Id>* outcomes) {
+std::optional<bool> ImageRuns::take_reported(const std::vector<Choice>& choices,
+                                             const std::vector<ImageWorker::Traced>& traced,
+                                             std::vector<ImageMemo::Id>* outcomes) {
   std::vector<Choice> unknown;
   std::vector<ProgramOutcome> ends;
   for (size_t i = 0; i < choices.size(); ++i) {
-    if (const auto known = memo_.find(image_name(choices[i]))) {
+    if (const auto known = memo_.find(point_.name(choices[i]))) {
       if (!traced[i].outcome.alike(memo_[*known], options_.ordered)) return false;
       continue;
     }
@@ -111,11 +100,11 @@ std::optional<bool> ProgramExplorer::take_reported(const std::vector<Choice>& ch
     ends.push_back(traced[i].outcome);
   }
   const std::vector<Choice> again = wanted_again(unknown, ends);
-  if (stopped()) return std::nullopt;
+  if (limits_->stopped()) return std::nullopt;
   elsewhere_ = !elsewhere_;
-  auto ran = workers_->run(sets_, again, image_names(again), elsewhere_);
+  auto ran = workers_->run(point_.sets, again, point_.names_of(again), elsewhere_);
   if (!ran) {
-    ended_by(ran.error());
+    limits_->ended_by(ran.error());
     return std::nullopt;
   }
   out_.repeats += again.size();
@@ -128,39 +117,39 @@ std::optional<bool> ProgramExplorer::take_reported(const std::vector<Choice>& ch
   out_.executions += unknown.size();
   for (size_t i = 0; i < unknown.size(); ++i) {
     count_end(ends[i]);
-    memo_.add(image_name(unknown[i]), ends[i]);
+    memo_.add(point_.name(unknown[i]), ends[i]);
   }
   keep_for_later(unknown);
   if (!repeat_more(again)) return std::nullopt;
   listener_.progressed(out_);
-  for (const Choice& choice : choices) outcomes->push_back(*memo_.find(image_name(choice)));
+  for (const Choice& choice : choices) outcomes->push_back(*memo_.find(point_.name(choice)));
   return true;
 }
 
-bool ProgramExplorer::repeat_some(const std::vector<Choice>& again) {
+bool ImageRuns::repeat_some(const std::vector<Choice>& again) {
   // The one that every image gets is at other addresses.
   elsewhere_ = false;
   return again.empty() || (repeat(again, 1) && repeat_more(again));
 }
 
-bool ProgramExplorer::repeat_more(const std::vector<Choice>& again) {
-  const double start = seconds();
+bool ImageRuns::repeat_more(const std::vector<Choice>& again) {
+  const double start = limits_->seconds();
   for (int round = 1; round < kMostRounds && !again.empty() && wants_repeats(false); ++round) {
     if (!repeat(again, 1)) return false;
   }
-  repeat_seconds_ += seconds() - start;
+  repeat_seconds_ += limits_->seconds() - start;
   return true;
 }
 
-bool ProgramExplorer::repeat(const std::vector<Choice>& choices, int rounds) {
+bool ImageRuns::repeat(const std::vector<Choice>& choices, int rounds) {
   for (int round = 0; round < rounds; ++round) {
-    if (stopped()) return false;
+    if (limits_->stopped()) return false;
     elsewhere_ = !elsewhere_;
-    const auto ran = workers_->run(sets_, choices, image_names(choices), elsewhere_);
-    if (!ran) return ended_by(ran.error());
+    const auto ran = workers_->run(point_.sets, choices, point_.names_of(choices), elsewhere_);
+    if (!ran) return limits_->ended_by(ran.error());
     out_.repeats += choices.size();
     for (size_t i = 0; i < choices.size(); ++i) {
-      const ProgramOutcome& once = memo_[*memo_.find(image_name(choices[i]))];
+      const ProgramOutcome& once = memo_[*memo_.find(point_.name(choices[i]))];
       if ((*ran)[i].kind == ProgramOutcome::Kind::kTimeout) ++out_.timeouts;
       if ((*ran)[i].alike(once, options_.ordered)) continue;
       not_repeatable(choices[i], once, (*ran)[i]);
@@ -170,10 +159,10 @@ bool ProgramExplorer::repeat(const std::vector<Choice>& choices, int rounds) {
   return true;
 }
 
-void ProgramExplorer::keep_for_later(const std::vector<Choice>& ran) {
-  if (inner_) return;
+void ImageRuns::keep_for_later(const std::vector<Choice>& ran) {
+  if (point_.inner) return;
   for (const Choice& choice : ran) {
-    if (memo_[*memo_.find(image_name(choice))].kind == ProgramOutcome::Kind::kTimeout) continue;
+    if (memo_[*memo_.find(point_.name(choice))].kind == ProgramOutcome::Kind::kTimeout) continue;
     if (kept_images_ == kMostKept) {
       // Every other crash point, so that those of the whole run are among them.
       bool drop = false;
@@ -184,67 +173,66 @@ void ProgramExplorer::keep_for_later(const std::vector<Choice>& ran) {
       });
       if (kept_images_ == kMostKept) return;
     }
-    kept_[follower_->instant().ordinal].push_back(choice);
+    kept_[point_.ordinal].push_back(choice);
     ++kept_images_;
   }
 }
 
-void ProgramExplorer::repeat_in_other_seconds() {
+void ImageRuns::repeat_in_other_seconds(const std::function<bool()>& again) {
   const ImageWorker::Clock clock = workers_->clock();
   out_.asks_clock = clock != ImageWorker::Clock::kNotAsked;
-  if (!out_.asks_clock || kept_.empty() || stopped()) return;
-  const double start = seconds();
-  const auto late = [&] { return seconds() - start > std::max(kMostClockSeconds, kRepeatShare * seconds()); };
+  if (!out_.asks_clock || kept_.empty() || limits_->stopped()) return;
+  const double start = limits_->seconds();
+  const auto late = [&] {
+    return limits_->seconds() - start > std::max(kMostClockSeconds, kRepeatShare * limits_->seconds());
+  };
   if (clock == ImageWorker::Clock::kUnknown) {
     // Nobody can tell these runs another time.
     const auto second = [] { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); };
     for (const auto first = second(); second() == first;) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (repeat_kept()) ++out_.clock_seconds;
+    if (again()) ++out_.clock_seconds;
     return;
   }
-  for (int shift = 1; shift <= kOtherSeconds && !stopped() && !late(); ++shift) {
+  for (int shift = 1; shift <= kOtherSeconds && !limits_->stopped() && !late(); ++shift) {
     workers_->shift_clock(shift);
-    const bool all = repeat_kept();
+    const bool all = again();
     workers_->shift_clock(0);
     if (!all) return;
     ++out_.clock_seconds;
   }
 }
 
-bool ProgramExplorer::repeat_kept() {
-  workers_->clear();
-  names_ = ImageNames(pool_);
-  ahead_.reset();
-  auto begun = begin_(pool_);
-  if (!begun) return ended_by(begun.error());
-  follower_ = std::move(*begun);
-  const uint64_t last = kept_.rbegin()->first;
-  while (follower_->next([](const Event&) {})) {
-    const uint64_t number = follower_->instant().ordinal;
-    const auto kept = kept_.find(number);
-    if (kept == kept_.end()) continue;
-    const BaseLines changes = follow_images(follower_.get(), pool_, &names_);
-    if (const auto wrong = workers_->next(number, changes)) return ended_by(*wrong);
-    sets_ = follower_->frontier().sets();
-    if (!repeat(kept->second, 1)) return false;
-    if (number == last) return true;
+void ImageRuns::check(const std::vector<Choice>& choices, const std::vector<ImageMemo::Id>& outcomes) {
+  const auto ran = workers_->run(point_.sets, choices, point_.names_of(choices));
+  if (!ran) return;  // interrupted, or the next run will have it too
+  out_.repeats += choices.size();
+  for (size_t i = 0; i < choices.size() && !out_.unrepeatable; ++i) {
+    const ProgramOutcome& once = memo_[outcomes[i]];
+    if (!(*ran)[i].alike(once, options_.ordered)) not_repeatable(choices[i], once, (*ran)[i]);
   }
-  return !follower_->error() || ended_by(usage_error(*follower_->error()));
 }
 
-std::optional<ImageMemo::Id> ProgramExplorer::outcome_of(const Choice& choice) {
+void ImageRuns::repeat_at_the_end(std::vector<Choice> choices) {
+  std::erase_if(choices, [&](const Choice& choice) {
+    const auto outcome = memo_.find(point_.name(choice));
+    return !outcome || memo_[*outcome].kind == ProgramOutcome::Kind::kTimeout;
+  });
+  while (!choices.empty() && wants_repeats(true) && repeat(choices, 1)) {
+  }
+}
+
+std::optional<ImageMemo::Id> ImageRuns::outcome_of(const Choice& choice) {
   std::vector<ImageMemo::Id> outcomes;
   if (!run({choice}, &outcomes)) return std::nullopt;
   return outcomes[0];
 }
 
-void ProgramExplorer::not_repeatable(const Choice& choice, const ProgramOutcome& once, const ProgramOutcome& again) {
+void ImageRuns::not_repeatable(const Choice& choice, const ProgramOutcome& once, const ProgramOutcome& again) {
   out_.unrepeatable = true;
   std::string kept;
   if (!options_.keep_image.empty()) {
-    const auto files = workers_->copy(sets_, choice, image_name(choice), options_.keep_image);
-    kept = files ? ". The image of crash point " + std::to_string(follower_->instant().ordinal) + " is kept in " +
-                       files->front()
+    const auto files = workers_->copy(point_.sets, choice, point_.name(choice), options_.keep_image);
+    kept = files ? ". The image of crash point " + std::to_string(point_.ordinal) + " is kept in " + files->front()
                  : ". The image could not be kept: " + files.error().what;
   }
   out_.troubles.push_back("recovery came to different ends on images that it cannot tell apart (" +
