@@ -104,7 +104,7 @@ def check(beside: Request, *, engine_path: Path, formats: frozenset[str] = froze
         bug=_name(beside),
         invariants=list(invariants),
         model=options.model,
-        strategy=options.strategy if beside.program is None else "program mode",
+        strategy=beside.subject.strategy or options.strategy,
         seconds=round(time.monotonic() - started, 3),
         why=why,
     )
@@ -112,7 +112,7 @@ def check(beside: Request, *, engine_path: Path, formats: frozenset[str] = froze
 
 def _needs_lost_lines(beside: Request) -> bool:
     """Whether the exploration looks at images in which an earlier store is lost and a later one is not."""
-    return beside.options.model == "adr" and (beside.program is not None or beside.options.strategy != "prefix")
+    return beside.options.model == "adr" and (beside.subject.strategy or beside.options.strategy) != "prefix"
 
 
 def _name(beside: Request) -> str:

@@ -89,8 +89,8 @@ class Replays:
                 database.keep(self.name, kept)
 
     def _database(self) -> Failures | None:
-        """None for a trace of the user's, and in program mode: what is recorded again need not be the same there."""
-        return self.context.failures if self.request.slug and self.request.program is None else None
+        """None for a trace of the user's, and for a subject whose next recording need not be the same."""
+        return self.context.failures if self.request.slug and self.request.subject.recorded_alike else None
 
     def _replay(self, failure: Failure, trace: Path) -> _Replay:
         modules: list[events.Module] = []

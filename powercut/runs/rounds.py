@@ -40,7 +40,7 @@ _SHARED = frozenset({"read-driven", "exhaustive", "random"})
 def shared_seconds(requests: Sequence[Request]) -> float | None:
     """The time that these runs share; None when they have none, or are too simple to split it."""
     budgets = {request.options.budget.seconds for request in requests}
-    split = all(request.program is None and request.options.strategy in _SHARED for request in requests)
+    split = all(request.subject.in_chunks and request.options.strategy in _SHARED for request in requests)
     return budgets.pop() if requests and split and len(budgets) == 1 else None
 
 

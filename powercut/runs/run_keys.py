@@ -33,7 +33,7 @@ class Key:
 
 def key_of(request: Request, *, engine_path: Path) -> Key | None:
     """None for what is no run of a target (a program, a given trace), or cannot be read."""
-    if request.plan is None or request.program is not None or request.slug is None:
+    if request.plan is None or not request.subject.recorded_alike or request.slug is None:
         return None
     target = request.plan["target"]
     options = request.options

@@ -132,7 +132,7 @@ def _explored_once(request: Request, context: Context, *, order: int) -> RunReco
             context.listener.phase(order, "recording")
             collector.recorded(recorded(request, trace, made, context=context, checkpoint=checkpoint), trace)
             earlier.begin(trace)
-        context.listener.phase(order, "trying recovery" if request.program else "")
+        context.listener.phase(order, request.subject.first_phase)
         for event, raw in _explored(request, trace, context=context, checkpoint=checkpoint, order=order, begun=begun):
             collector.add(event, raw)
             if isinstance(event, events.Finding):
@@ -231,7 +231,7 @@ def trace_of(request: Request, context: Context) -> Path:
 
 def checkpoint_of(request: Request, context: Context) -> checkpoints.Checkpoint | None:
     """Where a run keeps what is finished; begun anew, unless it is resumed."""
-    if not context.checkpoints or request.program is not None:
+    if not context.checkpoints or not request.subject.in_chunks:
         return None
     name = request.slug or slug(request.trace.stem if request.trace else "trace")
     found = checkpoints.of_run(context.out, f"{name}-{slug(request.options.model)}")

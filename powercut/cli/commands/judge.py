@@ -85,7 +85,7 @@ def explainer_of(explain: int | None, requests: Sequence[Request], context: Cont
     budget = next((request.options.budget.seconds for request in requests), None)
     if explain is not None:
         return Explainer(context=context, most=explain, jobs=jobs, budget=budget)
-    timed = budget is not None and not any(request.program for request in requests)
+    timed = budget is not None and not any(request.subject.explained_in_budget for request in requests)
     most = 0 if timed else DEFAULT_MOST
     return Explainer(context=context, most=most, most_of_variant=DEFAULT_MOST_OF_VARIANT, jobs=jobs, budget=budget)
 

@@ -84,7 +84,7 @@ class Spread:
                 where="--shared",
                 next_step="Give --cluster or --scheduler-file too.",
             )
-        if any(request.program is not None for request in requests):
+        if not all(request.subject.in_chunks for request in requests):
             raise UsageError(
                 "a program's images are explored on one machine", where=names[0], next_step=f"Leave it out. {_GUIDE}"
             )
