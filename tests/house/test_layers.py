@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NATIVE = (
     "targets/include",
     "base",
+    "tracer/file_calls",
     "tracer/other_files",
     "tracer/format",
     "tracer/stream",

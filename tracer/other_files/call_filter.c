@@ -14,23 +14,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tracer/file_calls/file_calls.h"
+
 enum {
   kMost = 256,
   kOtherInterface = 0x40000000 /* numbers of x32 calls */
-};
-
-/* file_call.cc says what each of them does. */
-static const int changing[] = {
-    SYS_openat2,        SYS_creat,    SYS_truncate,   SYS_unlink,    SYS_unlinkat, SYS_rmdir,
-    SYS_rename,         SYS_renameat, SYS_renameat2,  SYS_link,      SYS_linkat,   SYS_symlink,
-    SYS_mkdir,          SYS_mkdirat,  SYS_mknod,      SYS_mknodat,   SYS_chroot,   SYS_open_by_handle_at,
-    SYS_io_uring_setup, SYS_setns,    SYS_pivot_root, SYS_symlinkat,
-};
-static const int looking[] = {
-    SYS_stat,      SYS_lstat,     SYS_newfstatat, SYS_statx,    SYS_access,     SYS_faccessat,  SYS_faccessat2,
-    SYS_readlink,  SYS_execve,    SYS_execveat,   SYS_chdir,    SYS_getxattr,   SYS_statfs,     SYS_readlinkat,
-    SYS_lgetxattr, SYS_chmod,     SYS_fchmodat,   SYS_getdents, SYS_getdents64, SYS_utimensat,  SYS_utime,
-    SYS_utimes,    SYS_listxattr, SYS_chown,      SYS_lchown,   SYS_fchownat,   SYS_llistxattr,
 };
 
 struct filter {
@@ -62,6 +50,35 @@ static void tell_of_changing_open(struct filter* filter, int number, int flags_a
   add(filter, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
 }
 
+/* file_call.cc says what each of the calls does to which names. */
+static void tell_of_call(struct filter* filter, const powercut_file_call* call, enum powercut_told_calls told) {
+  const int flags = powercut_argument(call, 'l');
+  switch (powercut_call_does_what(call)) {
+    case kPowercutOpens:
+      if (told == kPowercutToldAll || flags < 0) return tell_of(filter, call->number);
+      return tell_of_changing_open(filter, call->number, flags);
+    case kPowercutResizes:
+      if (powercut_argument(call, 'p') >= 0) tell_of(filter, call->number);
+      return;
+    case kPowercutMakes:
+    case kPowercutLinks:
+    case kPowercutRenames:
+    case kPowercutTakes:
+    case kPowercutTakesFolder:
+    case kPowercutRings:
+    case kPowercutHides:
+      return tell_of(filter, call->number);
+    case kPowercutLooks:
+    case kPowercutLooksAtLink:
+    case kPowercutLists:
+    case kPowercutExecutes:
+      if (told == kPowercutToldAll) tell_of(filter, call->number);
+      return;
+    default: /* the call names no file: what it is on was opened before */
+      return;
+  }
+}
+
 static int install(const struct sock_fprog* program) {
   return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
                       SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_SPEC_ALLOW, program);
@@ -76,15 +93,7 @@ int powercut_tell_file_calls(enum powercut_told_calls told) {
   load(&filter, offsetof(struct seccomp_data, nr));
   add(&filter, BPF_JMP | BPF_JGE | BPF_K, 0, 1, kOtherInterface);
   tell(&filter);
-  if (told == kPowercutToldAll) {
-    tell_of(&filter, SYS_open);
-    tell_of(&filter, SYS_openat);
-    for (size_t i = 0; i < sizeof looking / sizeof *looking; ++i) tell_of(&filter, looking[i]);
-  } else {
-    tell_of_changing_open(&filter, SYS_open, 1);
-    tell_of_changing_open(&filter, SYS_openat, 2);
-  }
-  for (size_t i = 0; i < sizeof changing / sizeof *changing; ++i) tell_of(&filter, changing[i]);
+  for (int i = 0; i < kPowercutFileCalls; ++i) tell_of_call(&filter, &powercut_file_calls[i], told);
   add(&filter, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
   const struct sock_fprog program = {filter.size, filter.code};
   /* A mighty user needs no promise; for others programs with rights of their own (set-uid) do not get them. */

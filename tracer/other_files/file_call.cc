@@ -19,6 +19,8 @@
 #include <optional>
 #include <system_error>
 
+#include "tracer/file_calls/file_calls.h"
+
 namespace powercut {
 namespace {
 
@@ -137,113 +139,66 @@ std::vector<Named> renamed(int from_folder, int from, int to_folder, int to, uin
   return {{from_folder, from, old}, {to_folder, to, target}};
 }
 
-std::vector<Named> names_of(int number, const Caller& caller) {
-  const auto followed_unless = [&](int argument, uint64_t flag) { return (caller.value(argument) & flag) == 0; };
-  switch (number) {
-    case SYS_open:
-      return opens(-1, 0, caller.value(1));
-    case SYS_openat:
-      return opens(0, 1, caller.value(2));
-    case SYS_openat2: {
-      open_how how{};
-      if (!caller.read(caller.value(2), &how, sizeof how)) return {};
-      return opens(0, 1, how.flags);
+// The flags that a call of kPowercutOpens opens with. Nothing where the caller's memory cannot be read.
+std::optional<uint64_t> open_flags(const powercut_file_call& call, const Caller& caller) {
+  if (call.number == SYS_creat) return O_CREAT | O_WRONLY | O_TRUNC;
+  if (call.number != SYS_openat2) return caller.value(powercut_argument(&call, 'l'));
+  open_how how{};
+  if (!caller.read(caller.value(2), &how, sizeof how)) return std::nullopt;
+  return how.flags;
+}
+
+std::vector<Named> names_of(const powercut_file_call& call, const Caller& caller) {
+  const auto argument = [&](char role) { return powercut_argument(&call, role); };
+  const int folder = argument('F'), path = argument('p'), other_folder = argument('G'), other = argument('q');
+  const int flags = argument('l');
+  switch (powercut_call_does_what(&call)) {
+    case kPowercutOpens: {
+      const std::optional<uint64_t> how = open_flags(call, caller);
+      return how ? opens(folder, path, *how) : std::vector<Named>();
     }
-    case SYS_creat:
-      return opens(-1, 0, O_CREAT | O_WRONLY | O_TRUNC);
-    case SYS_truncate:
-      return {{-1, 0, {.path = {}, .looks = true, .change = Change::kContents}, true}};
-    case SYS_unlink:
-    case SYS_rmdir:
-      return {{-1, 0, takes()}};
-    case SYS_unlinkat:
-      return {{0, 1, takes()}};
-    case SYS_mkdir:
-    case SYS_mknod:
-      return {{-1, 0, makes()}};
-    case SYS_mkdirat:
-    case SYS_mknodat:
-      return {{0, 1, makes()}};
-    case SYS_rename:
-      return renamed(-1, 0, -1, 1, 0);
-    case SYS_renameat:
-      return renamed(0, 1, 2, 3, 0);
-    case SYS_renameat2:
-      return renamed(0, 1, 2, 3, caller.value(4));
-    case SYS_link:
-      return {{-1, 0, looks()}, {-1, 1, makes()}};
-    case SYS_linkat:
-      return {{0, 1, looks()}, {2, 3, makes()}};
-    case SYS_symlink:
-      return {{-1, 1, makes()}};
-    case SYS_symlinkat:
-      return {{1, 2, makes()}};
-    case SYS_stat:
-    case SYS_access:
-    case SYS_chdir:
-    case SYS_getxattr:
-    case SYS_listxattr:
-    case SYS_statfs:
-    case SYS_chmod:
-    case SYS_chown:
-    case SYS_utime:
-    case SYS_utimes:
-    case SYS_execve:
-      return {{-1, 0, looks(), true}};
-    case SYS_lstat:
-    case SYS_readlink:
-    case SYS_lgetxattr:
-    case SYS_llistxattr:
-    case SYS_lchown:
-      return {{-1, 0, looks()}};
-    case SYS_readlinkat:
-      return {{0, 1, looks()}};
-    case SYS_faccessat:
-    case SYS_fchmodat:
-    case SYS_execveat:
-      return {{0, 1, looks(), true}};
-    case SYS_newfstatat:
-    case SYS_faccessat2:
-    case SYS_utimensat:
-      return {{0, 1, looks(), followed_unless(3, AT_SYMLINK_NOFOLLOW)}};
-    case SYS_statx:
-      return {{0, 1, looks(), followed_unless(2, AT_SYMLINK_NOFOLLOW)}};
-    case SYS_fchownat:
-      return {{0, 1, looks(), followed_unless(4, AT_SYMLINK_NOFOLLOW)}};
+    case kPowercutResizes:
+      return {{folder, path, {.path = {}, .looks = true, .change = Change::kContents}, true}};
+    case kPowercutTakes:
+    case kPowercutTakesFolder:
+      return {{folder, path, takes()}};
+    case kPowercutMakes:
+      return {{folder, path, makes()}};
+    case kPowercutRenames:
+      return renamed(folder, path, other_folder, other, flags < 0 ? 0 : caller.value(flags));
+    case kPowercutLinks:
+      return {{folder, path, looks()}, {other_folder, other, makes()}};
+    case kPowercutLooks:
+      return {{folder, path, looks(), flags < 0 || (caller.value(flags) & AT_SYMLINK_NOFOLLOW) == 0}};
+    case kPowercutLooksAtLink:
+      return {{folder, path, looks()}};
+    case kPowercutExecutes:
+      return {{folder, path, looks(), true}};
     default:
       return {};
   }
 }
 
-std::string unseen_by(const seccomp_notif& call) {
+// By what the caller can use files from now on without being seen; empty: it cannot.
+std::string unseen_by(const seccomp_notif& call, enum powercut_call_does does) {
   if (call.data.arch != AUDIT_ARCH_X86_64 || call.data.nr >= 0x40000000) return "calls of 32-bit code";
-  switch (call.data.nr) {
-    case SYS_io_uring_setup:
-      return "io_uring";
-    case SYS_open_by_handle_at:
-      return "open_by_handle_at";
-    case SYS_chroot:
-      return "chroot";
-    case SYS_pivot_root:
-      return "pivot_root";
-    case SYS_setns:
-      return "setns";
-    default:
-      return "";
-  }
+  if (does == kPowercutRings) return "io_uring";
+  return does == kPowercutHides ? powercut_file_call_of(static_cast<uint64_t>(call.data.nr))->name : "";
 }
 
 FileCall described(const seccomp_notif& call) {
   FileCall out;
-  out.unseen = unseen_by(call);
-  if (!out.unseen.empty()) return out;
+  const powercut_file_call* const known = powercut_file_call_of(static_cast<uint64_t>(call.data.nr));
+  const enum powercut_call_does does = powercut_call_does_what(known);
+  out.unseen = unseen_by(call, does);
+  if (!out.unseen.empty() || known == nullptr) return out;
   const Caller caller(call);
-  if (call.data.nr == SYS_getdents || call.data.nr == SYS_getdents64) {
-    out.uses.push_back({.path = caller.open_on(caller.descriptor(0)), .lists = true});
+  if (does == kPowercutLists) {
+    out.uses.push_back({.path = caller.open_on(caller.descriptor(powercut_argument(known, 'd'))), .lists = true});
     if (caller.refused()) out.unseen = kHidden;
     return out;
   }
-  for (Named& named : names_of(call.data.nr, caller)) {
+  for (Named& named : names_of(*known, caller)) {
     const auto path = caller.text(named.path);
     // Without a name the call is on a descriptor, which was opened before.
     if (!path || path->empty()) continue;

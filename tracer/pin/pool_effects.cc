@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tracer/file_calls/file_calls.h"
 #include "tracer/pin/pool_files.h"
 
 namespace powercut {
@@ -12,45 +13,8 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 
-// Numbers and flags of x86-64 Linux, which never change; the run-time library's headers may lack the newer ones.
-enum : uint64_t {
-  kRead = 0,
-  kWrite = 1,
-  kOpen = 2,
-  kClose = 3,
-  kMmap = 9,
-  kMunmap = 11,
-  kPread = 17,
-  kPwrite = 18,
-  kReadv = 19,
-  kWritev = 20,
-  kMremap = 25,
-  kMsync = 26,
-  kDup2 = 33,
-  kSendfile = 40,
-  kSendto = 44,
-  kRecvfrom = 45,
-  kExecve = 59,
-  kFsync = 74,
-  kFdatasync = 75,
-  kTruncate = 76,
-  kFtruncate = 77,
-  kCreat = 85,
-  kSync = 162,
-  kOpenat = 257,
-  kSplice = 275,
-  kFallocate = 285,
-  kDup3 = 292,
-  kPreadv = 295,
-  kPwritev = 296,
-  kSyncfs = 306,
-  kGetrandom = 318,
-  kExecveat = 322,
-  kCopyFileRange = 326,
-  kPreadv2 = 327,
-  kPwritev2 = 328,
-  kOpenat2 = 437,
-};
+// Calls on memory that are none on files. Numbers never change; the run-time library's headers may lack the newer ones.
+enum : uint64_t { kSendto = 44, kRecvfrom = 45, kGetrandom = 318 };
 enum : uint64_t {
   kMapTypeMask = 15,
   kMapPrivate = 2,
@@ -69,25 +33,27 @@ uint64_t to_pages(uint64_t length) { return (length + kPage - 1) & ~(kPage - 1);
 
 void PoolFiles::before(uint32_t thread, const SystemCall& call) {
   if (!recorder_.recording()) return;
-  if (call.number == kMunmap) {
+  const powercut_file_call* const known = powercut_file_call_of(call.number);
+  const powercut_call_does does = powercut_call_does_what(known);
+  if (does == kPowercutUnmaps) {
     // Afterwards the addresses may at once be another thread's.
     if (!recorder_.touches_pools(call.arguments[0], to_pages(call.arguments[1]))) return;
     Recorder::Entry(recorder_, thread, Frames{nullptr, 0}).unmap(call.arguments[0], to_pages(call.arguments[1]));
-  } else if (call.number == kExecve || call.number == kExecveat) {
+  } else if (does == kPowercutExecutes) {
     // A search along PATH tries files that are not there. Whatever follows one that is there runs without this tool.
     char path[kPowercutMostText] = {};
-    const size_t got = recorder_.host().copy(path, call.arguments[call.number == kExecve ? 0 : 1], sizeof path - 1);
-    if (got == 0 || (call.number == kExecve && access(path, X_OK) != 0)) return;
+    const size_t got = recorder_.host().copy(path, call.arguments[powercut_argument(known, 'p')], sizeof path - 1);
+    if (got == 0 || (powercut_argument(known, 'F') < 0 && access(path, X_OK) != 0)) return;
     recorder_.note(kPowercutNoteExec, "the program replaced itself (exec): the new one was not recorded");
     recorder_.write_out();
   }
 }
 
 int PoolFiles::closes_stream(const SystemCall& call) const {
-  const uint64_t own = static_cast<uint64_t>(recorder_.file().descriptor());
-  if (!recorder_.recording()) return -1;
-  if (call.number == kClose && call.arguments[0] == own) return 0;
-  return (call.number == kDup2 || call.number == kDup3) && call.arguments[1] == own ? 1 : -1;
+  const powercut_file_call* const known = powercut_file_call_of(call.number);
+  if (!recorder_.recording() || powercut_call_does_what(known) != kPowercutCloses) return -1;
+  const int descriptor = powercut_argument(known, 'd');
+  return call.arguments[descriptor] == static_cast<uint64_t>(recorder_.file().descriptor()) ? descriptor : -1;
 }
 
 Effect PoolFiles::on_file(Effect::Kind kind, uint64_t descriptor, uint64_t offset, uint64_t length) const {
@@ -107,8 +73,15 @@ Effect PoolFiles::on_file(Effect::Kind kind, uint64_t descriptor, uint64_t offse
   return effect;
 }
 
-Effect PoolFiles::at_position(uint64_t descriptor, uint64_t length) const {
-  return on_file(Effect::kFileWritten, descriptor, kHere, length);
+// A call has written `length` bytes to a descriptor, perhaps to a pool.
+Effect PoolFiles::written(const powercut_file_call& known, const uint64_t* arguments, uint64_t length) const {
+  const int offset = powercut_argument(&known, 'o'), pointer = powercut_argument(&known, 'e');
+  uint64_t from = offset < 0 ? kHere : arguments[offset];  // -1 of pwritev2 is kHere
+  if (pointer >= 0 && arguments[pointer] != 0) {
+    if (recorder_.host().copy(&from, arguments[pointer], sizeof from) != sizeof from) return Effect();
+    from -= length;
+  }
+  return on_file(Effect::kFileWritten, arguments[powercut_argument(&known, 'd')], from, length);
 }
 
 Effect PoolFiles::mapped(const SystemCall& call, uint64_t address) const {
@@ -120,6 +93,19 @@ Effect PoolFiles::mapped(const SystemCall& call, uint64_t address) const {
   effect.length = to_pages(call.arguments[1]);
   // What was mapped there before is gone.
   if (effect.pool < 0 && recorder_.near_pools(address, effect.length)) effect.kind = Effect::kMapped;
+  return effect;
+}
+
+Effect PoolFiles::remapped(const SystemCall& call, uint64_t address) const {
+  Effect effect;
+  effect.from = call.arguments[0];
+  effect.from_length = to_pages(call.arguments[1]);
+  effect.address = address;
+  effect.length = to_pages(call.arguments[2]);
+  effect.moves = (call.arguments[3] & kRemapKeepsOld) == 0;
+  const bool touches = recorder_.near_pools(effect.from, std::max<uint64_t>(effect.from_length, 1)) ||
+                       recorder_.near_pools(effect.address, effect.length);
+  if (touches) effect.kind = Effect::kRemapped;
   return effect;
 }
 
@@ -150,79 +136,48 @@ Effect PoolFiles::effect_of(const SystemCall& call, uint64_t result) const {
   if (!recorder_.recording()) return effect;
   const Held held(recorder_.lock());
   const uint64_t* const arguments = call.arguments;
-  switch (call.number) {
-    case kMmap:
+  const powercut_file_call* const known = powercut_file_call_of(call.number);
+  const int descriptor = known == nullptr ? -1 : powercut_argument(known, 'd');
+  const int buffer = known == nullptr ? -1 : powercut_argument(known, 'b');
+  switch (powercut_call_does_what(known)) {
+    case kPowercutMaps:
       return mapped(call, result);
-    case kMremap:
-      effect.kind = Effect::kRemapped;
-      effect.from = arguments[0];
-      effect.from_length = to_pages(arguments[1]);
-      effect.address = result;
-      effect.length = to_pages(arguments[2]);
-      effect.moves = (arguments[3] & kRemapKeepsOld) == 0;
-      if (!recorder_.near_pools(effect.from, std::max<uint64_t>(effect.from_length, 1)) &&
-          !recorder_.near_pools(effect.address, effect.length)) {
-        effect.kind = Effect::kNothing;
-      }
+    case kPowercutRemaps:
+      return remapped(call, result);
+    case kPowercutWrites:
+      effect = written(*known, arguments, result);
+      if (effect.kind != Effect::kNothing || !loads_ || buffer < 0) return effect;
+      return on_memory(Effect::kMemoryRead, arguments[buffer], result);
+    case kPowercutCopies:
+      return written(*known, arguments, result);
+    case kPowercutReads:
+      return buffer >= 0 ? on_memory(Effect::kMemoryWritten, arguments[buffer], result)
+                         : on_vector(arguments[powercut_argument(known, 'v')], arguments[2], result);
+    case kPowercutResizes:
+      if (descriptor >= 0) return on_file(Effect::kFileLooked, arguments[descriptor], 0, 0);
+      effect.kind = Effect::kFileLooked;  // of all: the path may be any name
       return effect;
-    case kWrite:
-    case kWritev:
-      effect = at_position(arguments[0], result);
-      if (effect.kind == Effect::kNothing && loads_ && call.number == kWrite) {
-        effect = on_memory(Effect::kMemoryRead, arguments[1], result);
-      }
-      return effect;
-    case kPwrite:
-    case kPwritev:
-    case kPwritev2:  // whose -1 is kHere
-      return on_file(Effect::kFileWritten, arguments[0], arguments[3], result);
-    case kSendfile:
-      return at_position(arguments[0], result);
-    case kCopyFileRange:
-    case kSplice: {
-      uint64_t end = 0;
-      if (arguments[3] == 0) return at_position(arguments[2], result);
-      if (recorder_.host().copy(&end, arguments[3], sizeof end) != sizeof end) return effect;
-      return on_file(Effect::kFileWritten, arguments[2], end - result, result);
-    }
-    case kSendto:
-      return loads_ ? on_memory(Effect::kMemoryRead, arguments[1], result) : effect;
-    case kRead:
-    case kPread:
-    case kRecvfrom:
-      return on_memory(Effect::kMemoryWritten, arguments[1], result);
-    case kGetrandom:
-      return on_memory(Effect::kMemoryWritten, arguments[0], result);
-    case kReadv:
-    case kPreadv:
-    case kPreadv2:
-      return on_vector(arguments[1], arguments[2], result);
-    case kFtruncate:
-      return on_file(Effect::kFileLooked, arguments[0], 0, 0);
-    case kFallocate: {
+    case kPowercutAllocates: {
       const bool zeroes = (arguments[1] & (kPunchHole | kZeroRange)) != 0;
       return on_file(zeroes ? Effect::kFileZeroed : Effect::kFileLooked, arguments[0], arguments[2], arguments[3]);
     }
-    case kOpen:
-    case kOpenat:
-    case kOpenat2:
-    case kCreat:  // it may have been truncated, made or replaced
+    case kPowercutOpens:  // the file may have been truncated, made or replaced
       return on_file(Effect::kFileLooked, result, 0, 0);
-    case kTruncate:
-      effect.kind = Effect::kFileLooked;  // of all: the path may be any name
-      return effect;
-    case kMsync:
+    case kPowercutSyncsMemory:
       if ((arguments[2] & kSyncNow) == 0) return effect;
       effect = on_memory(Effect::kRangeSynced, arguments[0], to_pages(arguments[1]));
       effect.address = arguments[0];
       effect.length = to_pages(arguments[1]);
       return effect;
-    case kFsync:
-    case kFdatasync:
-      return on_file(Effect::kFileSynced, arguments[0], 0, UINT64_MAX);
-    case kSync:
-    case kSyncfs:
+    case kPowercutSyncs:
+      return on_file(Effect::kFileSynced, arguments[descriptor], 0, UINT64_MAX);
+    case kPowercutSyncsAll:
       if (!pools_.empty()) effect.kind = Effect::kFileSynced;
+      return effect;
+    case kPowercutNoFileCall:
+      if (call.number == kSendto && loads_) return on_memory(Effect::kMemoryRead, arguments[1], result);
+      if (call.number == kRecvfrom) return on_memory(Effect::kMemoryWritten, arguments[1], result);
+      if (call.number == kGetrandom) return on_memory(Effect::kMemoryWritten, arguments[0], result);
       return effect;
     default:
       return effect;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tracer/file_calls/file_calls.h"
 #include "tracer/pin/recorder.h"
 
 namespace powercut {
@@ -74,8 +75,9 @@ class PoolFiles {
 
   int pool_of(int descriptor) const;
   Effect on_file(Effect::Kind kind, uint64_t descriptor, uint64_t offset, uint64_t length) const;
-  Effect at_position(uint64_t descriptor, uint64_t length) const;
+  Effect written(const powercut_file_call& known, const uint64_t* arguments, uint64_t length) const;
   Effect mapped(const SystemCall& call, uint64_t address) const;
+  Effect remapped(const SystemCall& call, uint64_t address) const;
   Effect on_memory(Effect::Kind kind, uint64_t address, uint64_t length) const;
   Effect on_vector(uint64_t vector, uint64_t count, uint64_t length) const;
   void look(Recorder::Entry& entry, int pool);

@@ -1,4 +1,5 @@
-// The filter of calls.h, as a program for the kernel.
+#include "tracer/runtime/reads/call_filter.h"
+
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -7,8 +8,7 @@
 
 #include <cstddef>
 
-#include "tracer/runtime/reads/calls.h"
-#include "tracer/runtime/reads/followed_pools.h"
+#include "tracer/runtime/reads/closed_area.h"
 #include "tracer/runtime/reads/kernel.h"
 
 // The arguments of a call of this function, as those of a system call: number, a, b, c, d, e, f.

@@ -19,6 +19,8 @@
 #include <iterator>
 #include <optional>
 
+#include "tracer/file_calls/file_calls.h"
+#include "tracer/runtime/reads/call_filter.h"
 #include "tracer/runtime/reads/followed_pools.h"
 #include "tracer/runtime/reads/kernel.h"
 #include "tracer/runtime/reads/other_threads.h"
@@ -223,15 +225,18 @@ long transfer(long number, long fd, const iovec* given, long parts, long offset,
   return done;
 }
 
-long transfer_one(const Call& call, bool at_offset, bool to_file) {
-  const iovec one = {reinterpret_cast<void*>(call.a[1]), static_cast<size_t>(call.a[2])};
-  return transfer(call.number, call.a[0], &one, 1, at_offset ? call.a[3] : -1, 0, to_file);
-}
-
-long transfer_parts(const Call& call, bool at_offset, bool to_file) {
+// A call that reads or writes a descriptor, of memory in one piece or in several.
+long transfer(const Call& call, const powercut_file_call& known) {
+  const bool to_file = known.does == kPowercutWrites;
+  const int at = powercut_argument(&known, 'o'), flags = powercut_argument(&known, 'l');
+  const long offset = at < 0 ? -1 : call.a[at];
+  if (powercut_argument(&known, 'v') < 0) {
+    const iovec one = {reinterpret_cast<void*>(call.a[1]), static_cast<size_t>(call.a[2])};
+    return transfer(call.number, call.a[0], &one, 1, offset, 0, to_file);
+  }
   access_memory(static_cast<uint64_t>(call.a[1]), static_cast<uint64_t>(call.a[2]) * sizeof(iovec), false);
-  return transfer(call.number, call.a[0], placed<const iovec>(call.a[1]), call.a[2], at_offset ? call.a[3] : -1,
-                  at_offset ? call.a[5] : 0, to_file);
+  return transfer(call.number, call.a[0], placed<const iovec>(call.a[1]), call.a[2], offset,
+                  flags < 0 ? 0 : call.a[flags], to_file);
 }
 
 long map(const Call& call) {
@@ -340,67 +345,57 @@ long in_pools(Call call) {
   refuse_call("it hands an address of its pool to system call ", call.number);
 }
 
-long answer(const Call& call) {
-  if (const HarmlessCall* known = harmless(call.number)) {
-    for (uint32_t i = 0; i < known->arguments; ++i) {
-      if (call.in_pool(i)) return in_pools(call);
-    }
-    return waits(call.number) && has_threads() ? wait_in_kernel(call.number, call.a) : plain(call);
+long allocate(const Call& call) {
+  // A hole reads as zeroes, which counts as what was there; bytes that move would count as others.
+  if ((call.a[1] & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE)) != 0 && image_of(call.a[0]) >= 0) {
+    refuse("it moves what its pool holds (COLLAPSE_RANGE or INSERT_RANGE)");
   }
-  switch (call.number) {
-    case SYS_read:
-      return transfer_one(call, false, false);
-    case SYS_pread64:
-      return transfer_one(call, true, false);
-    case SYS_readv:
-      return transfer_parts(call, false, false);
-    case SYS_preadv:
-    case SYS_preadv2:
-      return transfer_parts(call, true, false);
-    case SYS_write:
-      return transfer_one(call, false, true);
-    case SYS_pwrite64:
-      return transfer_one(call, true, true);
-    case SYS_writev:
-      return transfer_parts(call, false, true);
-    case SYS_pwritev:
-    case SYS_pwritev2:
-      return transfer_parts(call, true, true);
-    case SYS_mmap:
+  any_page_may_change();
+  return plain(call);
+}
+
+// A call on files that is not harmless.
+long answer_on_file(const Call& call, const powercut_file_call& known) {
+  const int path = powercut_argument(&known, 'p'), flags = powercut_argument(&known, 'l');
+  const bool closed_path = path >= 0 && call.in_pool(static_cast<uint32_t>(path));
+  switch (powercut_call_does_what(&known)) {
+    case kPowercutReads:
+    case kPowercutWrites:
+      return transfer(call, known);
+    case kPowercutMaps:
       return map(call);
+    case kPowercutOpens:
+      if (closed_path || call.number == SYS_openat2) break;  // whose flags lie in memory
+      return open_file(call, flags < 0 ? O_TRUNC : call.a[flags]);
+    case kPowercutResizes:
+      if (closed_path) break;
+      any_page_may_change();
+      return plain(call);
+    case kPowercutSeeks:
+      if (call.a[2] <= SEEK_END || image_of(call.a[0]) < 0) return plain(call);
+      refuse("it asks where its pool has data");
+    case kPowercutAllocates:
+      return allocate(call);
+    case kPowercutControls:
+      if ((call.a[1] == TCGETS || call.a[1] == TIOCGWINSZ) && !call.in_pool(2)) return plain(call);
+      break;
+    case kPowercutExecutes:
+      refuse("it executes another program");
+    default:
+      break;
+  }
+  refuse_call("it makes system call ", call.number);
+}
+
+// A call that is neither harmless nor on files.
+long answer_other(const Call& call) {
+  switch (call.number) {
     case SYS_rt_sigprocmask:
       if (call.in_pool(1) || call.in_pool(2)) break;
       return mask_signals(call);
     case SYS_rt_sigaction:
       if (call.in_pool(1) || call.in_pool(2)) break;
       return handle_signal(call);
-    case SYS_open:
-      if (call.in_pool(0)) break;
-      return open_file(call, call.a[1]);
-    case SYS_creat:
-      if (call.in_pool(0)) break;
-      return open_file(call, O_TRUNC);
-    case SYS_openat:
-      if (call.in_pool(1)) break;
-      return open_file(call, call.a[2]);
-    case SYS_truncate:
-    case SYS_ftruncate:
-      if (call.number == SYS_truncate && call.in_pool(0)) break;
-      any_page_may_change();
-      return plain(call);
-    case SYS_lseek:
-      if (call.a[2] <= SEEK_END || image_of(call.a[0]) < 0) return plain(call);
-      refuse("it asks where its pool has data");
-    case SYS_fallocate:
-      // A hole reads as zeroes, which counts as what was there; bytes that move would count as others.
-      if ((call.a[1] & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE)) == 0 || image_of(call.a[0]) < 0) {
-        any_page_may_change();
-        return plain(call);
-      }
-      refuse("it moves what its pool holds (COLLAPSE_RANGE or INSERT_RANGE)");
-    case SYS_ioctl:
-      if ((call.a[1] == TCGETS || call.a[1] == TIOCGWINSZ) && !call.in_pool(2)) return plain(call);
-      break;
     case SYS_prctl:
       if ((call.a[0] == PR_SET_NAME || call.a[0] == PR_GET_NAME || call.a[0] == PR_SET_VMA) && !call.in_pool(1) &&
           !call.in_pool(4)) {
@@ -412,13 +407,21 @@ long answer(const Call& call) {
     case SYS_fork:
     case SYS_vfork:
       return start_another(call.number, call.a, call.context);
-    case SYS_execve:
-    case SYS_execveat:
-      refuse("it executes another program");
     default:
       break;
   }
   refuse_call("it makes system call ", call.number);
+}
+
+long answer(const Call& call) {
+  if (const HarmlessCall* known = harmless(call.number)) {
+    for (uint32_t i = 0; i < known->arguments; ++i) {
+      if (call.in_pool(i)) return in_pools(call);
+    }
+    return waits(call.number) && has_threads() ? wait_in_kernel(call.number, call.a) : plain(call);
+  }
+  const powercut_file_call* const known = powercut_file_call_of(static_cast<uint64_t>(call.number));
+  return known != nullptr ? answer_on_file(call, *known) : answer_other(call);
 }
 
 void called(int number, siginfo_t* info, void* raw) {

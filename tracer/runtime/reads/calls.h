@@ -11,8 +11,6 @@
 
 #include <signal.h>
 
-#include <cstdint>
-
 namespace powercut::runtime {
 
 // The signals by which a run's accesses and calls are seen. The program itself can have none of them.
@@ -23,17 +21,6 @@ inline constexpr int kOurSignals[] = {SIGSEGV, SIGTRAP, SIGSYS};
 bool prepare_calls();
 // In the run, last: from here on the handler looks at the calls that are not on the list.
 void see_calls();
-
-// A call that reads no pool unless an argument points there.
-struct HarmlessCall {
-  uint16_t number;
-  uint8_t arguments;
-};
-void write_filter(const HarmlessCall* calls, uint32_t count);
-// Puts the filter in. False: this kernel has none.
-bool install_filter();
-// One more, in the calling thread: these calls come as a signal as well. False: the kernel takes none.
-bool install_wait_filter(const uint16_t* calls, uint32_t count);
 
 }  // namespace powercut::runtime
 #endif  // POWERCUT_TRACER_RUNTIME_READS_CALLS_H_

@@ -16,27 +16,17 @@
 
 #include <cstdint>
 
+#include "tracer/runtime/reads/closed_area.h"
 #include "tracer/runtime/reads/read_log.h"
 
 namespace powercut::runtime {
 
 inline constexpr uint64_t kReadsPage = POWERCUT_READ_LOG_PAGE;
 
-// The closed area, whole multiples of 4 GiB: a system call's filter compares the upper halves of its arguments.
-struct ClosedArea {
-  uint64_t begin = 0, end = 0;
-  bool holds(uint64_t address) const { return address - begin < end - begin; }
-};
-
 // Before main. Null, or what is wrong.
 const char* prepare_pools(powercut_read_log* log, const char* const* images, uint32_t count);
 // In the run, before it does anything.
 void begin_pools();
-const ClosedArea& closed_area();
-
-// The run cannot be followed: it ends here, and its log says why.
-[[noreturn]] void refuse(const char* why);
-[[noreturn]] void refuse(const char* why, const char* what);
 
 // The number of the image that `fd` is an open file of, or -1.
 int image_of(long fd);

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <iterator>
 
-#include "tracer/runtime/reads/calls.h"
-#include "tracer/runtime/reads/followed_pools.h"
+#include "tracer/runtime/reads/call_filter.h"
+#include "tracer/runtime/reads/closed_area.h"
 #include "tracer/runtime/reads/kernel.h"
 
 // The interrupted call, made once more with the registers that it had; its thread and the new one go on behind it. It
