@@ -8,16 +8,14 @@
 #include "pub_tool_mallocfree.h"
 #include "pub_tool_threadstate.h"
 #include "pub_tool_vki.h"
-#include "pub_tool_vkiscnums.h"
 #include "tracer/valgrind/core.h"
-#include "tracer/valgrind/exec.h"
 #include "tracer/valgrind/file_calls.h"
-#include "tracer/valgrind/pool_files.h"
+#include "tracer/valgrind/file_pages.h"
 #include "tracer/valgrind/recorder.h"
+#include "tracer/valgrind/resumed.h"
 
 enum {
   kDevice = 0, /* its number among the pools */
-  kPage = 4096,
   kMostRefused = 16,
   kMostThreads = 4096,
   kDataSync = 010000, /* O_DSYNC, which O_SYNC has as well */
@@ -123,12 +121,12 @@ static Int flags_of(Int fd) { return VG_(fcntl)(fd, VKI_F_GETFL, 0); }
 /* `length` bytes at `offset` were written. They are read back, since they may have come from anywhere; no record
  * crosses a page. */
 static void record(ThreadId tid, ULong offset, ULong length, Bool durable) {
-  static UChar bytes[kPage];
+  static UChar bytes[kFilePage];
   const powercut_site site = pc_site(tid);
   const ULong first = offset, end = offset + length;
   const Int file = VG_(fd_open)(path, VKI_O_RDONLY, 0);
   while (offset < end) {
-    const ULong room = kPage - offset % kPage;
+    const ULong room = kFilePage - offset % kFilePage;
     const Int piece = (Int)(end - offset < room ? end - offset : room);
     if (file < 0 || VG_(lseek)(file, (Off64T)offset, VKI_SEEK_SET) < 0 || VG_(read)(file, bytes, piece) != piece) {
       refuse("a write that cannot be read back");
@@ -201,86 +199,71 @@ static void same_file_system(ThreadId tid, Int fd) {
 }
 
 /* A call on names, before and after it: it may take them away, or give them. */
-static void look_at_names(UInt number, const UWord* args) {
-  const FileNames names = pc_names_of(number, args);
+static void look_at_names(const powercut_file_call* call, const UWord* args) {
+  const FileNames names = pc_names_of(call, args);
   for (UInt i = 0; i < names.count; ++i) {
-    if (is_named(names.folders[i], names.paths[i])) refuse(names.call);
+    if (is_named(names.folders[i], names.paths[i])) refuse(call->name);
   }
 }
 
-void pc_device_pre_syscall(ThreadId tid, UInt number, UWord* args) {
-  if (number == __NR_io_uring_setup) refuse("io_uring, which may work");
-  if (number == __NR_io_submit) refuse("io_submit, which may work");
-  look_at_names(number, args);
+void pc_device_pre_syscall(ThreadId tid, const powercut_file_call* call, UWord* args) {
+  const enum powercut_call_does does = powercut_call_does_what(call);
+  if (does == kPowercutRings) refuse("io_uring, which may work");
+  if (does == kPowercutSubmits) refuse("io_submit, which may work");
+  look_at_names(call, args);
   if (tid >= kMostThreads) return;
-  calls[tid].writes = is_open_on(pc_written_to(number, args));
+  calls[tid].writes = is_open_on(pc_written_to(call, args));
   calls[tid].synced_from = written;
   if (calls[tid].writes) ++writing;
 }
 
-void pc_device_post_syscall(ThreadId tid, UInt number, UWord* args, SysRes result) {
+void pc_device_post_syscall(ThreadId tid, const powercut_file_call* call, UWord* args, SysRes result) {
   if (tid < kMostThreads && calls[tid].writes) {
     calls[tid].writes = False;
     --writing;
     ++written;
   }
-  if (sr_isError(result)) return;
+  if (call == NULL || sr_isError(result)) return;
   const UWord value = sr_Res(result);
-  switch (number) {
-    case __NR_mmap:
+  const Int descriptor = powercut_argument(call, 'd'), flags = powercut_argument(call, 'l');
+  switch (powercut_call_does_what(call)) {
+    case kPowercutMaps:
       after_mmap(args, value);
       break;
-    case __NR_munmap:
+    case kPowercutUnmaps:
       powercut_ranges_unmap(&maps, args[0], VG_PGROUNDUP(args[1]));
       break;
-    case __NR_mremap:
+    case kPowercutRemaps:
       after_mremap(args, value);
       break;
-    case __NR_mprotect:
+    case kPowercutProtects:
       after_mprotect(args);
       break;
-    case __NR_write:
-    case __NR_writev:
-    case __NR_sendfile:
-      wrote(tid, (Int)args[0], -1, value, 0);
+    case kPowercutWrites:
+    case kPowercutCopies:
+      wrote(tid, (Int)args[descriptor], pc_written_from(call, args, value), value, flags < 0 ? 0 : args[flags]);
       break;
-    case __NR_pwrite64:
-    case __NR_pwritev:
-      wrote(tid, (Int)args[0], (Long)args[3], value, 0);
+    case kPowercutResizes:
+      if (descriptor >= 0) touched(tid, (Int)args[descriptor]);
+      if (descriptor < 0 && is_named(VKI_AT_FDCWD, args[powercut_argument(call, 'p')])) {
+        set_size(tid, args[powercut_argument(call, 'z')]);
+      }
       break;
-    case __NR_pwritev2:
-      wrote(tid, (Int)args[0], (Long)args[3], value, args[5]);
-      break;
-    case __NR_copy_file_range:
-    case __NR_splice:
-      wrote(tid, (Int)args[2], args[3] == 0 ? -1 : (Long)(*(const ULong*)args[3] - value), value, 0);
-      break;
-    case __NR_ftruncate:
-      touched(tid, (Int)args[0]);
-      break;
-    case __NR_truncate:
-      if (is_named(VKI_AT_FDCWD, args[0])) set_size(tid, args[1]);
-      break;
-    case __NR_fallocate:
+    case kPowercutAllocates:
       after_fallocate(tid, args);
       break;
-    case __NR_open:
-    case __NR_openat:
-    case __NR_creat:
-      touched(tid, (Int)value); /* it may have been truncated or made */
+    case kPowercutOpens: /* the file may have been truncated or made */
+      touched(tid, (Int)value);
       break;
-    case __NR_fsync:
-    case __NR_fdatasync:
-      if (is_open_on((Int)args[0])) synced(tid);
+    case kPowercutSyncs:
+      if (is_open_on((Int)args[descriptor])) synced(tid);
       break;
-    case __NR_sync:
-      synced(tid);
-      break;
-    case __NR_syncfs:
-      same_file_system(tid, (Int)args[0]);
+    case kPowercutSyncsAll:
+      if (descriptor < 0) synced(tid);
+      if (descriptor >= 0) same_file_system(tid, (Int)args[descriptor]);
       break;
     default:
-      look_at_names(number, args);
+      look_at_names(call, args);
       break;
   }
 }

@@ -5,6 +5,7 @@
 #define POWERCUT_TRACER_VALGRIND_DEVICE_H_
 
 #include "pub_tool_basics.h"
+#include "tracer/file_calls/file_calls.h"
 
 /* A path of --device. False when there is one already. */
 Bool pc_device_named(const HChar* path);
@@ -13,8 +14,8 @@ Bool pc_has_device(void);
 /* Defines it in the stream, with its contents. Once, before the program runs. */
 void pc_device_begin(void);
 
-void pc_device_pre_syscall(ThreadId tid, UInt number, UWord* args);
+void pc_device_pre_syscall(ThreadId tid, const powercut_file_call* call, UWord* args);
 /* Also of calls that failed. */
-void pc_device_post_syscall(ThreadId tid, UInt number, UWord* args, SysRes result);
+void pc_device_post_syscall(ThreadId tid, const powercut_file_call* call, UWord* args, SysRes result);
 
 #endif

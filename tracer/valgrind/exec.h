@@ -6,19 +6,6 @@
 
 #include "pub_tool_basics.h"
 
-/* Where the tool before this one has stopped. */
-typedef struct {
-  Int fd;                      /* of the stream; -1: this is the first one */
-  UInt pools, modules, stacks; /* that are defined */
-  UInt threads;                /* that have begun */
-  Int thread;                  /* the number of the one that goes on; -1: it has none */
-} Resumed;
-extern Resumed pc_resumed;
-
-/* Reads the value of --resume. False when it is none. */
-Bool pc_resume_option(const HChar* value);
-
 void pc_before_exec(ThreadId tid);
-void pc_exec_failed(void);
 
 #endif

@@ -4,26 +4,24 @@
 #include "pub_tool_aspacemgr.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcprint.h"
-#include "pub_tool_vkiscnums.h"
 #include "tracer/stream/stream.h"
 #include "tracer/valgrind/core.h"
 
-Int pc_written_to(UInt number, const UWord* args) {
-  switch (number) {
-    case __NR_write:
-    case __NR_writev:
-    case __NR_pwrite64:
-    case __NR_pwritev:
-    case __NR_pwritev2:
-    case __NR_sendfile:
-    case __NR_fallocate:
-      return (Int)args[0];
-    case __NR_copy_file_range:
-    case __NR_splice:
-      return (Int)args[2];
+Int pc_written_to(const powercut_file_call* call, const UWord* args) {
+  switch (powercut_call_does_what(call)) {
+    case kPowercutWrites:
+    case kPowercutCopies:
+    case kPowercutAllocates:
+      return (Int)args[powercut_argument(call, 'd')];
     default:
       return -1;
   }
+}
+
+Long pc_written_from(const powercut_file_call* call, const UWord* args, ULong length) {
+  const Int offset = powercut_argument(call, 'o'), pointer = powercut_argument(call, 'e');
+  if (offset >= 0) return (Long)args[offset];
+  return pointer < 0 || args[pointer] == 0 ? -1 : (Long)(*(const ULong*)args[pointer] - length);
 }
 
 Long pc_written_at(Int fd, Long offset, ULong length, Bool append) {
@@ -34,33 +32,27 @@ Long pc_written_at(Int fd, Long offset, ULong length, Bool append) {
   return offset < 0 ? VG_(lseek)(fd, 0, VKI_SEEK_CUR) - (Long)length : offset;
 }
 
-FileNames pc_names_of(UInt number, const UWord* args) {
-  const Int here = VKI_AT_FDCWD;
-  switch (number) {
-    case __NR_rename:
-    case __NR_link: {
-      const FileNames two = {number == __NR_rename ? "rename" : "link", {here, here}, {args[0], args[1]}, 2};
+static Int folder_of(const powercut_file_call* call, const UWord* args, char role) {
+  const Int folder = powercut_argument(call, role);
+  return folder < 0 ? VKI_AT_FDCWD : (Int)args[folder];
+}
+
+FileNames pc_names_of(const powercut_file_call* call, const UWord* args) {
+  const FileNames none = {{0, 0}, {0, 0}, 0};
+  switch (powercut_call_does_what(call)) {
+    case kPowercutRenames:
+    case kPowercutLinks: {
+      const FileNames two = {{folder_of(call, args, 'F'), folder_of(call, args, 'G')},
+                             {args[powercut_argument(call, 'p')], args[powercut_argument(call, 'q')]},
+                             2};
       return two;
     }
-    case __NR_renameat:
-    case __NR_renameat2:
-    case __NR_linkat: {
-      const HChar* call = number == __NR_linkat ? "linkat" : "renameat";
-      const FileNames two = {call, {(Int)args[0], (Int)args[2]}, {args[1], args[3]}, 2};
-      return two;
-    }
-    case __NR_unlink: {
-      const FileNames one = {"unlink", {here, here}, {args[0], 0}, 1};
+    case kPowercutTakes: {
+      const FileNames one = {{folder_of(call, args, 'F'), 0}, {args[powercut_argument(call, 'p')], 0}, 1};
       return one;
     }
-    case __NR_unlinkat: {
-      const FileNames one = {"unlinkat", {(Int)args[0], here}, {args[1], 0}, 1};
-      return one;
-    }
-    default: {
-      const FileNames none = {NULL, {here, here}, {0, 0}, 0};
+    default:
       return none;
-    }
   }
 }
 

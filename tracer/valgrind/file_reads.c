@@ -36,32 +36,17 @@ void pc_refuse_code(UWord protection) {
 }
 
 /* The descriptor that a call reads from; -1 for one that reads from none. `*offset`: where, -1: at its position. */
-static Int read_from(UInt number, const UWord* args, Long* offset) {
-  UWord pointer = 0;
-  Int fd = (Int)args[0];
+static Int read_from(const powercut_file_call* call, const UWord* args, Long* offset) {
   *offset = -1;
-  switch (number) {
-    case __NR_read:
-    case __NR_readv:
-      return fd;
-    case __NR_pread64:
-    case __NR_preadv:
-    case __NR_preadv2:
-      *offset = (Long)args[3];
-      return fd;
-    case __NR_sendfile:
-      fd = (Int)args[1];
-      pointer = args[2];
-      break;
-    case __NR_copy_file_range:
-    case __NR_splice:
-      pointer = args[1];
-      break;
-    default:
-      return -1;
+  if (powercut_call_does_what(call) == kPowercutReads) {
+    const Int at = powercut_argument(call, 'o');
+    if (at >= 0) *offset = (Long)args[at];
+    return (Int)args[powercut_argument(call, 'd')];
   }
+  if (powercut_call_does_what(call) != kPowercutCopies) return -1;
+  const UWord pointer = args[powercut_argument(call, 'i')];
   if (pointer != 0 && VG_(am_is_valid_for_client)(pointer, sizeof *offset, VKI_PROT_READ)) *offset = *(Long*)pointer;
-  return fd;
+  return (Int)args[powercut_argument(call, 's')];
 }
 
 enum { kFiClone = 0x40049409, kFiCloneRange = 0x4020940D };
@@ -101,21 +86,24 @@ static void look_at_fallocate(ThreadId tid, const UWord* args) {
   }
 }
 
-static void look_at_names(UInt number, const UWord* args) {
-  const FileNames names = pc_names_of(number, args);
+static void look_at_names(const powercut_file_call* call, const UWord* args) {
+  const FileNames names = pc_names_of(call, args);
   for (UInt i = 0; i < names.count; ++i) {
     struct vg_stat status;
     HChar what[64];
     if (!pc_file_at(names.folders[i], names.paths[i], &status) || !pc_is_pool(&status)) continue;
-    VG_(snprintf)(what, sizeof what, "%s on a pool", names.call);
+    VG_(snprintf)(what, sizeof what, "%s on a pool", call->name);
     refuse(what);
   }
 }
 
 /* The kernel reads a program, and so does Valgrind. */
-static void look_at_program(Int folder, UWord path) {
+static void look_at_program(const powercut_file_call* call, const UWord* args) {
   struct vg_stat status;
-  if (pc_file_at(folder, path, &status) && pc_is_pool(&status)) refuse("a pool as a program (exec)");
+  const Int folder = powercut_argument(call, 'F');
+  const UWord path = args[powercut_argument(call, 'p')];
+  if (pc_file_at(folder < 0 ? VKI_AT_FDCWD : (Int)args[folder], path, &status) && pc_is_pool(&status))
+    refuse("a pool as a program (exec)");
 }
 
 static void look_at_memory_of(Int fd) {
@@ -125,44 +113,44 @@ static void look_at_memory_of(Int fd) {
   if (size > 4 && VG_(strcmp)(path + size - 4, "/mem") == 0) refuse("/proc/PID/mem");
 }
 
+/* Calls that reach the program's memory from elsewhere. */
+static void look_at_number(UInt number) {
+  if (number == __NR_ptrace) refuse("ptrace");
+  if (number == __NR_process_vm_readv || number == __NR_process_vm_writev) {
+    refuse("process_vm_readv or process_vm_writev");
+  }
+  if (number == __NR_remap_file_pages) refuse("remap_file_pages");
+}
+
 void pc_reads_pre_syscall(ThreadId tid, UInt number, const UWord* args) {
-  switch (number) {
-    case __NR_io_uring_setup:
+  const powercut_file_call* known = powercut_file_call_of(number);
+  switch (powercut_call_does_what(known)) {
+    case kPowercutNoFileCall:
+      look_at_number(number);
+      break;
+    case kPowercutRings:
       refuse("io_uring");
       break;
-    case __NR_io_submit:
+    case kPowercutSubmits:
       refuse("io_submit");
       break;
-    case __NR_ptrace:
-      refuse("ptrace");
+    case kPowercutExecutes:
+      look_at_program(known, args);
       break;
-    case __NR_process_vm_readv:
-    case __NR_process_vm_writev:
-      refuse("process_vm_readv or process_vm_writev");
-      break;
-    case __NR_remap_file_pages:
-      refuse("remap_file_pages");
-      break;
-    case __NR_execve:
-      look_at_program(VKI_AT_FDCWD, args[0]);
-      break;
-    case __NR_execveat:
-      look_at_program((Int)args[0], args[1]);
-      break;
-    case __NR_fallocate:
+    case kPowercutAllocates:
       look_at_fallocate(tid, args);
       break;
-    case __NR_ioctl:
+    case kPowercutControls:
       look_at_ioctl(tid, args);
       break;
     default:
-      look_at_names(number, args);
+      look_at_names(known, args);
       break;
   }
   if (tid >= kMostThreads) return;
   Call* call = &calls[tid];
-  const Int from = read_from(number, args, &call->offset);
-  call->fd = from >= 0 && call->offset < 0 ? from : pc_written_to(number, args);
+  const Int from = read_from(known, args, &call->offset);
+  call->fd = from >= 0 && call->offset < 0 ? from : pc_written_to(known, args);
   call->position = call->fd < 0 ? -1 : VG_(lseek)(call->fd, 0, VKI_SEEK_CUR);
   call->stored = pc_stored();
 }
@@ -185,9 +173,9 @@ static void read_by_clone(ThreadId tid, const UWord* args) {
 /* The call has read `length` bytes. What was stored since it began, by another thread or by the call itself where it
  * has read into a pool, may be in the stream before it: then it is not known what hides from the call what was there
  * before. */
-static void read_by_call(ThreadId tid, UInt number, const UWord* args, ULong length) {
+static void read_by_call(ThreadId tid, const powercut_file_call* known, const UWord* args, ULong length) {
   Long offset;
-  const Int fd = read_from(number, args, &offset);
+  const Int fd = read_from(known, args, &offset);
   const Int pool = fd < 0 ? -1 : pc_pool_of(tid, fd);
   if (pool < 0) return;
   if (tid >= kMostThreads) {
@@ -204,29 +192,28 @@ static void read_by_call(ThreadId tid, UInt number, const UWord* args, ULong len
   powercut_stream_file_read(pc_stream(), pc_site(tid), kind, (UInt)pool, (ULong)begin, length);
 }
 
-void pc_reads_post_syscall(ThreadId tid, UInt number, const UWord* args, UWord value) {
+void pc_reads_post_syscall(ThreadId tid, const powercut_file_call* known, const UWord* args, UWord value) {
   enum { kSeekData = 3, kSeekHole = 4 };
   Addr begin;
-  switch (number) {
-    case __NR_open:
-    case __NR_openat:
+  switch (powercut_call_does_what(known)) {
+    case kPowercutOpens:
       look_at_memory_of((Int)value);
       break;
-    case __NR_mprotect:
+    case kPowercutProtects:
       if (powercut_ranges_clip(pc_ranges(), args[0], args[1], &begin) != 0 ||
           powercut_ranges_clip(pc_views(), args[0], args[1], &begin) != 0) {
         pc_refuse_code(args[2]);
       }
       break;
-    case __NR_ioctl:
+    case kPowercutControls:
       read_by_clone(tid, args);
       break;
-    case __NR_lseek:
+    case kPowercutSeeks:
       /* Where the holes are says which bytes are zeroes. */
       if (args[2] == kSeekData || args[2] == kSeekHole) read_whole(tid, pc_pool_of(tid, (Int)args[0]));
       break;
     default:
-      read_by_call(tid, number, args, value);
+      read_by_call(tid, known, args, value);
       break;
   }
 }

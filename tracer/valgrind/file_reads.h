@@ -5,10 +5,11 @@
 #define POWERCUT_TRACER_VALGRIND_FILE_READS_H_
 
 #include "pub_tool_basics.h"
+#include "tracer/file_calls/file_calls.h"
 
 void pc_reads_pre_syscall(ThreadId tid, UInt number, const UWord* args);
 /* Before what the call has written is recorded. Not of calls that failed. */
-void pc_reads_post_syscall(ThreadId tid, UInt number, const UWord* args, UWord value);
+void pc_reads_post_syscall(ThreadId tid, const powercut_file_call* known, const UWord* args, UWord value);
 
 /* Whether the call of this thread that has just ended has moved the position of `fd` by `length` bytes, and nobody else
  * has in the meantime: then what it read or wrote lies before the position. */

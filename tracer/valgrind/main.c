@@ -16,14 +16,15 @@
 #include "pub_tool_options.h"
 #include "pub_tool_tooliface.h"
 #include "pub_tool_vki.h"
+#include "tracer/valgrind/calls.h"
 #include "tracer/valgrind/core.h"
 #include "tracer/valgrind/device.h"
-#include "tracer/valgrind/exec.h"
 #include "tracer/valgrind/instrument.h"
 #include "tracer/valgrind/output.h"
 #include "tracer/valgrind/pool_files.h"
 #include "tracer/valgrind/recorder.h"
 #include "tracer/valgrind/requests.h"
+#include "tracer/valgrind/resumed.h"
 #include "tracer/valgrind/runs.h"
 
 static Bool option(const HChar* argument) {

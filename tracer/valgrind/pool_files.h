@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Pools as files: which files they are, where they get mapped, and what system calls do to them.
+/* Pools as files: which files they are, and what they hold before the program runs.
  *
  * A file is a pool if its path was given, whatever name or link it is opened by: files are compared by device and
  * inode. A pool that does not exist yet is recognised once it does, and one that is replaced begins empty again. */
@@ -19,9 +19,8 @@ void pc_pools_begin(void);
 
 /* How many are defined. */
 UInt pc_pool_count(void);
-
-/* Writes to the stream what a file of this size holds. */
-void pc_file_content(UInt pool, const HChar* path, ULong size);
+/* Empty: memory that is no file. */
+const HChar* pc_pool_path(UInt pool);
 
 /* A range that the program says is persistent. Nothing happens where it is known already. `always`: also a file that
  * no --pool names, where others were named. */
@@ -31,8 +30,5 @@ void pc_pool_registered(Addr address, ULong length, Bool always);
 Int pc_pool_of(ThreadId tid, Int fd);
 /* Whether the file of this status is a pool, as far as known. */
 Bool pc_is_pool(const struct vg_stat* status);
-
-void pc_pre_syscall(ThreadId tid, UInt number, UWord* args, UInt count);
-void pc_post_syscall(ThreadId tid, UInt number, UWord* args, UInt count, SysRes result);
 
 #endif

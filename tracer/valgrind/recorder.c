@@ -10,8 +10,8 @@
 #include "pub_tool_threadstate.h"
 #include "pub_tool_vki.h"
 #include "tracer/valgrind/core.h"
-#include "tracer/valgrind/exec.h"
 #include "tracer/valgrind/output.h"
+#include "tracer/valgrind/resumed.h"
 #include "tracer/valgrind/stacks.h"
 
 enum { kLine = 64, kBuffer = 1 << 20, kRecent = 1 << 16, kTold = 1 << 14 };
@@ -67,6 +67,7 @@ static Int write_out(void* context, const void* bytes, size_t size) {
 }
 
 Int pc_recorder_fd(void) { return stream_fd; }
+void pc_recorder_closes_on_exec(Bool closes) { VG_(fcntl)(stream_fd, VKI_F_SETFD, closes ? VKI_FD_CLOEXEC : 0); }
 UInt pc_threads(void) { return thread_count; }
 Int pc_thread_number(ThreadId tid) { return threads[tid].numbered ? (Int)threads[tid].number : -1; }
 
@@ -74,7 +75,7 @@ Int pc_thread_number(ThreadId tid) { return threads[tid].numbered ? (Int)threads
 static void resume(void) {
   const ThreadId first = 1;
   stream_fd = pc_resumed.fd;
-  pc_exec_failed(); /* the descriptor is for this tool alone again */
+  pc_recorder_closes_on_exec(True); /* the descriptor is for this tool alone again */
   thread_count = pc_resumed.threads;
   threads[first].numbered = pc_resumed.thread >= 0;
   threads[first].number = (UInt)pc_resumed.thread;

@@ -9,12 +9,12 @@
 #include "tracer/stream/pools.h"
 #include "tracer/stream/stream.h"
 
-/* Addresses at which an access of up to 64 bytes may touch a pool: what instrumented code tests inline. */
 /* What is read is recorded as well, and neither what pools held before nor call stacks. Set before anything is
  * translated. */
 extern Bool pc_loads;
 extern Bool pc_store_stacks; /* although loads are recorded */
 
+/* Addresses at which an access of up to 64 bytes may touch a pool: what instrumented code tests inline. */
 typedef struct {
   ULong low, span;
 } Window;
@@ -33,6 +33,7 @@ void pc_recorder_abandon(void);
 Bool pc_recording(void);
 /* The stream's file; and of its threads how many have begun, and the number of one, -1 if it has none yet. */
 Int pc_recorder_fd(void);
+void pc_recorder_closes_on_exec(Bool closes);
 UInt pc_threads(void);
 Int pc_thread_number(ThreadId tid);
 /* Whether the stream has nothing but what pc_recorder_begun() found in it. */

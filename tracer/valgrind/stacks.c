@@ -10,7 +10,7 @@
 #include "pub_tool_stacktrace.h"
 #include "pub_tool_threadstate.h"
 #include "tracer/valgrind/core.h"
-#include "tracer/valgrind/exec.h"
+#include "tracer/valgrind/resumed.h"
 
 enum { kDepth = 64, kMostModules = 4096, kNoModule = 0x7FFFFFFF };
 
