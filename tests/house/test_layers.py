@@ -124,6 +124,24 @@ def test_native_files_use_rooms_below_them() -> None:
     assert seen > 500
 
 
+@pytest.mark.parametrize(
+    "room", ["tracer/file_calls", "tracer/stream", "tracer/valgrind", "tracer/pin", "tracer/runtime"]
+)
+def test_no_part_of_a_tracer_needs_itself(room: str) -> None:
+    """A header and the file that has its functions are one part."""
+    graph: dict[str, set[str]] = {}
+    for path in native_files():
+        name = path.relative_to(ROOT).as_posix()
+        if name.startswith(room + "/"):
+            part = name.rpartition(".")[0]
+            graph.setdefault(part, set()).update({other.rpartition(".")[0] for other in included(path)} - {part})
+    assert graph
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        raise AssertionError(f"a circle: {' → '.join(error.args[1])}") from None
+
+
 def test_one_file_reads_the_headers_of_the_command_lines_library() -> None:
     """They take a processor several seconds, and each command has options."""
     readers = {path for path in native_files() if "#include <CLI/" in path.read_text(encoding="utf-8")}

@@ -21,18 +21,9 @@
 
 #include "tracer/runtime/hooks.h"
 #include "tracer/runtime/hooks/call_site.h"
+#include "tracer/runtime/threads/schedule_recorder.h"
 
 namespace powercut::runtime {
-
-// What the recording does for the scheduler, in the thread that has the token.
-struct ScheduleRecorder {
-  powercut_sink sink;  // is told of events, and of stores outside of the pools as well
-  void (*thread_starts)(uint32_t number);
-  void (*thread_ends)();
-  void (*left)(const char* how, const CallSite& site);  // a mark with a stack
-  void (*finish)(int status);
-  bool (*records)();  // whether the calling thread is in the midst of it: what it does is not the program's
-};
 
 // Takes over: the calling thread is number 1. False: `path` is no schedule, or another process follows it.
 bool follow_schedule(const char* path, const ScheduleRecorder& recorder);

@@ -18,7 +18,7 @@
 #include "tracer/runtime/hooks/keep_errno.h"
 #include "tracer/runtime/threads/place_uses.h"
 #include "tracer/runtime/threads/schedule_file.h"
-#include "tracer/runtime/threads/scheduled_program.h"
+#include "tracer/runtime/threads/schedule_recorder.h"
 #include "tracer/runtime/threads/waiting_loops.h"
 
 namespace powercut::runtime {
