@@ -30,12 +30,12 @@ std::vector<uint8_t> bytes_of(uint64_t value, size_t size = 8) {
   return out;
 }
 
-using Contents = std::set<std::array<uint8_t, kLineSize>>;
+using LineContents = std::set<std::array<uint8_t, kLineSize>>;
 
-Contents contents_of(const LineLog& log, AtomPolicy policy, const Content& base = {}) {
+LineContents contents_of(const LineLog& log, AtomPolicy policy, const Content& base = {}) {
   const CandidateSet set = candidates(log, {&base, 1}, policy, 1 << 16);
   EXPECT_FALSE(set.truncated);
-  Contents out;
+  LineContents out;
   for (const Content& content : set.contents) out.insert(content.bytes);
   EXPECT_EQ(out.size(), set.contents.size()) << "candidates are not distinct";
   Content floor = base;
@@ -44,7 +44,7 @@ Contents contents_of(const LineLog& log, AtomPolicy policy, const Content& base 
   return out;
 }
 
-Contents with_floor(LineLog log, AtomPolicy policy, const std::function<void(LineLog*)>& raise) {
+LineContents with_floor(LineLog log, AtomPolicy policy, const std::function<void(LineLog*)>& raise) {
   raise(&log);
   return contents_of(log, policy);
 }
@@ -85,10 +85,10 @@ bool requires_earlier(const Piece& later, const Piece& earlier, AtomPolicy polic
 }
 
 // All contents of a line that these stores allow when at least the pieces with a bit in `durable` persisted.
-Contents allowed(const std::vector<Store>& stores, AtomPolicy policy,
-                 const std::function<bool(const Store&)>& durable) {
+LineContents allowed(const std::vector<Store>& stores, AtomPolicy policy,
+                     const std::function<bool(const Store&)>& durable) {
   const std::vector<Piece> pieces = pieces_of(stores, policy);
-  Contents out;
+  LineContents out;
   for (uint64_t subset = 0; subset < uint64_t{1} << pieces.size(); ++subset) {
     bool legal = true;
     Content content;
@@ -183,13 +183,13 @@ RC_GTEST_PROP(LineLogRules, EveryBaseIsKeptApart, ()) {
   std::array<Content, 3> bases;
   for (size_t b = 0; b < bases.size(); ++b) bases[b].bytes.fill(static_cast<uint8_t>(200 + b));
   const CandidateSet set = candidates(log, bases, policy, 1 << 16);
-  std::vector<Contents> on_base;
-  Contents expected;
+  std::vector<LineContents> on_base;
+  LineContents expected;
   for (const Content& base : bases) {
     on_base.push_back(contents_of(log, policy, base));
     expected.insert(on_base.back().begin(), on_base.back().end());
   }
-  Contents got;
+  LineContents got;
   for (size_t i = 0; i < set.contents.size(); ++i) {
     got.insert(set.contents[i].bytes);
     RC_ASSERT(on_base[set.base[i]].contains(set.contents[i].bytes));
@@ -273,7 +273,7 @@ TEST(LineLog, TheFloorGoesToWhoeverTakesIt) {
 TEST(LineLog, ACutMakesEverythingDurable) {
   const std::vector<Store> stores = {{.offset = 0, .bytes = bytes_of(1)},
                                      {.non_temporal = true, .offset = 4, .bytes = bytes_of(51)}};
-  const Contents after =
+  const LineContents after =
       with_floor(log_of(stores, AtomPolicy::kAny), AtomPolicy::kAny, [](LineLog* log) { log->settle_all(); });
   ASSERT_EQ(after.size(), 1u);
   EXPECT_EQ((*after.begin())[3], 4);
