@@ -60,40 +60,40 @@ void Oracle::recover(ResultBuffer* result) {
   opened_ = {reinterpret_cast<uint64_t>(table), target_.regions != nullptr ? target_.regions(table) : 0, true};
 }
 
-std::array<uint32_t, Group::kKinds> Oracle::groups() const {
+GroupCounts Oracle::groups() const {
   const bool asks_regions = target_.walk != nullptr || target_.verify != nullptr;
   const auto keys = static_cast<uint32_t>(history_->keys().size());
   return {keys, asks_regions ? static_cast<uint32_t>(opened_.regions) : 0, 1 + (dumps() ? keys : 0), 1 + keys};
 }
 
 bool Oracle::can_ask(QueryId query) const {
-  const std::array<uint32_t, Group::kKinds> counts = groups();
+  const GroupCounts counts = groups();
   const QueryKind kind = kind_of(query);
   if (kind == QueryKind::kInsertProbe || kind == QueryKind::kNewKey) return true;
-  if (kind == QueryKind::kDump) return dumps() && argument_of(query) == counts[0];
+  if (kind == QueryKind::kDump) return dumps() && argument_of(query) == counts.keys;
   if (kind == QueryKind::kBlocks) return has_blocks(target_) && argument_of(query) == 0;
-  return argument_of(query) < counts[asks_key(kind) ? 0 : 1];
+  return argument_of(query) < (asks_key(kind) ? counts.keys : counts.regions);
 }
 
-// Kinds of groups: 0 keys, 1 regions, 2 the table, 3 a new key and who may notice it.
+// The intruder is a new key.
 std::span<const QueryId> Oracle::members(Group group) {
   members_.clear();
   const auto add = [&](QueryKind kind, bool offered = true) {
     if (offered) members_.push_back(query_id(kind, group.index));
   };
   switch (group.kind) {
-    case 0:
+    case GroupKind::kKey:
       add(QueryKind::kLookup);
       add(QueryKind::kCopies, target_.copies != nullptr && traits_.counts == 0);
       add(QueryKind::kProbe);
       // A counter has no update that may mend anything: the two probes are one.
       add(QueryKind::kEraseProbe, target_.erase != nullptr && traits_.counts == 0);
       break;
-    case 1:
+    case GroupKind::kRegion:
       add(QueryKind::kWalk, target_.walk != nullptr);
       add(QueryKind::kVerify, target_.verify != nullptr);
       break;
-    case 2:
+    case GroupKind::kTable:
       // Of more keys than one the dump of all says more.
       if (group.index > 0) {
         add(QueryKind::kDump, group.index == history_->keys().size());
@@ -102,7 +102,7 @@ std::span<const QueryId> Oracle::members(Group group) {
       add(QueryKind::kBlocks, has_blocks(target_));
       add(QueryKind::kInsertProbe);
       break;
-    default:
+    case GroupKind::kIntrusion:
       members_.push_back(group.index == 0 ? query_id(QueryKind::kNewKey, 0)
                                           : query_id(QueryKind::kBystander, group.index - 1));
   }
@@ -115,13 +115,13 @@ const std::vector<Group>& Oracle::obliged() {
   const std::vector<uint32_t>& tightened = history_->tightened();
   for (; tightened_ < tightened.size(); ++tightened_) {
     const uint32_t key = tightened[tightened_];
-    obliged_.push_back({0, key});
+    obliged_.push_back({GroupKind::kKey, key});
     if (key >= shown_in_.size()) continue;
-    for (uint32_t region : shown_in_[key]) obliged_.push_back({1, region});
+    for (uint32_t region : shown_in_[key]) obliged_.push_back({GroupKind::kRegion, region});
   }
   if (table_tightenings_ != history_->table_tightenings()) {
     table_tightenings_ = history_->table_tightenings();
-    obliged_.push_back({2, static_cast<uint32_t>(history_->keys().size())});
+    obliged_.push_back({GroupKind::kTable, static_cast<uint32_t>(history_->keys().size())});
   }
   return obliged_;
 }

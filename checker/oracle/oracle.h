@@ -64,7 +64,7 @@ class Oracle final : public Subject {
   bool can_ask(QueryId query) const;
   // Whether all keys together have to be what a beginning of the operations leaves.
   bool dumps() const { return Promise::of(traits_).of_whole_table(); }
-  std::array<uint32_t, Group::kKinds> groups() const override;
+  GroupCounts groups() const override;
   std::span<const QueryId> members(Group group) override;
   const std::vector<Group>& obliged() override;
   bool wants_all() const override { return collecting_; }

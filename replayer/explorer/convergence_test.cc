@@ -48,7 +48,7 @@ class Moving final : public Subject {
   }
   Opened opened() const override { return {1, 0, true}; }
   void reopen(const Opened&) override {}
-  std::array<uint32_t, Group::kKinds> groups() const override { return {kItems, 0, 0}; }
+  GroupCounts groups() const override { return {.keys = kItems}; }
   std::span<const QueryId> members(Group group) override {
     member_ = 1 + group.index;
     return {&member_, 1};
@@ -168,7 +168,7 @@ struct Small final : Subject {
   void recover(ResultBuffer* result) override { recovery(result); }
   Opened opened() const override { return {table, 0, true}; }
   void reopen(const Opened& opened) override { table = opened.table; }
-  std::array<uint32_t, Group::kKinds> groups() const override { return {1, 0, 0}; }
+  GroupCounts groups() const override { return {.keys = 1}; }
   std::span<const QueryId> members(Group) override { return ids_; }
   const std::vector<Group>& obliged() override { return tightened; }
   bool wants_all() const override { return false; }
@@ -322,7 +322,7 @@ TEST(Convergence, ACrashPointWithAMediumOfBeforeIsNotGoneThroughAgain) {
   EXPECT_EQ(run.put(0, 2), asked);
   const uint64_t another = run.put(0, 3);
   EXPECT_GT(another, asked);
-  subject.tightened = {{0, 0}};
+  subject.tightened = {{GroupKind::kKey, 0}};
   const uint64_t obliged = run.put(0, 2);
   EXPECT_GT(obliged, another);
   subject.tightened = {};
@@ -343,7 +343,7 @@ TEST(Convergence, ARefusalIsJudgedAgain) {
     }
     Opened opened() const override { return opened_; }
     void reopen(const Opened& opened) override { opened_ = opened; }
-    std::array<uint32_t, Group::kKinds> groups() const override { return {}; }
+    GroupCounts groups() const override { return {}; }
     std::span<const QueryId> members(Group) override { return {}; }
     const std::vector<Group>& obliged() override { return none_; }
     bool wants_all() const override { return false; }

@@ -106,8 +106,8 @@ class EagerExplorer final : public Explorer {
   void ask_all(int depth) {
     const UndecidedMemory::Mark leaf = executor_->memory().mark();
     const uint64_t before = options_.paranoid ? executor_->memory().digest() : 0;
-    const std::array<uint32_t, Group::kKinds> counts = subject_->groups();
-    for (uint8_t kind = 0; kind < Group::kKinds; ++kind) {
+    const GroupCounts counts = subject_->groups();
+    for (const GroupKind kind : kGroupKinds) {
       for (uint32_t i = 0; i < counts[kind]; ++i) {
         const std::span<const QueryId> members = subject_->members({kind, i});
         for (QueryId query : std::vector<QueryId>(members.begin(), members.end())) {

@@ -1,347 +1,27 @@
-// Random small schemes: recovery and queries are random programs over three lines, run on the crash images of a
-// random trace. The clever explorer and the eager reference must give the same results at every crash point,
-// and every image that the explorer shows for a result must lead to that result when it is run as it stands.
+// Examples of what the explorer runs, asks and leaves out, on small schemes of which each shows one rule.
 #include "replayer/explorer/explorer.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <set>
 
 #include "replayer/crash_points/crash_points.h"
 #include "replayer/crash_points/frontier.h"
-#include "replayer/executor/test_hooks.h"
-#include "replayer/explorer/test_scheme_draw.h"
+#include "replayer/explorer/test_tiny_subject.h"
 
 namespace powercut {
 namespace {
 
-using testing::event_of;
-using testing::execute;
 using testing::offset_of;
 using testing::Op;
 using testing::Program;
-using testing::scheme_global;
-using testing::TraceStep;
-
-constexpr uint64_t kPoolSize = testing::kSchemePool;
-constexpr uint64_t kEagerLimit = 400;  // states of a level; larger ones would take the reference minutes
-
-struct Scheme {
-  Program recovery;
-  std::vector<Program> queries;
-  Program intruder = {};
-  bool intrudes = false;  // then the queries are about keys, and each has a bystander
-};
-
-// Queries from here on are the intruder, and the bystander of query q (from 1 on).
-constexpr QueryId kIntruder = 100;
-
-// An image that the explorer showed, and the result that it must lead to.
-struct Shown {
-  int depth;
-  QueryId query;
-  std::string result;
-  Image image;
-};
-
-class TinySubject final : public Subject {
- public:
-  explicit TinySubject(const Scheme& scheme, bool wants_all = true, bool explain = true, bool regions = true)
-      : scheme_(scheme), wants_all_(wants_all), explain_(explain), regions_(regions && !scheme.intrudes) {
-    list(scheme.queries.size());
-  }
-  // Asks the first `count` queries from here on, each a group of its own.
-  void list(size_t count) { count_ = count; }
-  void recover(ResultBuffer* result) override {
-    auto* heap = static_cast<uint64_t*>(calloc(testing::kHeapWords, 8));
-    opened_ = {reinterpret_cast<uint64_t>(heap), 0, true};
-    execute(scheme_.recovery, heap, result);
-  }
-  Opened opened() const override { return opened_; }
-  void reopen(const Opened& opened) override { opened_ = opened; }
-  std::array<uint32_t, Group::kKinds> groups() const override {
-    const auto count = static_cast<uint32_t>(count_);
-    if (regions_) return {0, count, 0, 0};
-    return {count, 0, 0, scheme_.intrudes ? 1 + count : 0};
-  }
-  std::span<const QueryId> members(Group group) override {
-    member_ = group.kind == 3 ? kIntruder + group.index : group.index + 1;
-    return {&member_, 1};
-  }
-  const std::vector<Group>& obliged() override { return obliged_; }
-  bool wants_all() const override { return wants_all_; }
-  void run(QueryId query, ResultBuffer* result) override {
-    auto* heap = reinterpret_cast<uint64_t*>(opened_.table);
-    const Program& program = query == kIntruder  ? scheme_.intruder
-                             : query > kIntruder ? scheme_.queries[query - kIntruder - 1]
-                                                 : scheme_.queries[query - 1];
-    execute(program, heap, result);
-    if (query <= kIntruder) return;
-    const size_t size = result->view().size();
-    nobody_.clear();
-    execute(scheme_.intruder, heap, &nobody_);
-    result->set_phase(1);  // it looks again
-    execute(program, heap, result);
-    noticed(size, result);
-  }
-  void ended(QueryId query, const Outcome& outcome, ResultBuffer* result) override {
-    if (query <= kIntruder || result->phase() == 1) return put_failure(outcome, result);
-    result->clear();
-    result->put_byte('=');
-  }
-  std::string_view undisturbed() const override { return "="; }
-  Judgement recovered(int depth, const Outcome&, std::string_view result) override {
-    return note(depth, kRecoveryQuery, result);
-  }
-  Judgement answered(int depth, QueryId query, std::string_view result) override { return note(depth, query, result); }
-  void explained(int depth, QueryId query, std::string_view result, const Outcome*, const Image& image) override {
-    shown.push_back({depth, query, std::string(result), image});
-  }
-
-  std::set<std::string> results;
-  std::vector<Shown> shown;
-
- private:
-  Judgement note(int depth, QueryId query, std::string_view result) {
-    // It goes without saying: a bystander is asked only where it may answer something else.
-    if (query > kIntruder && result == undisturbed()) return Judgement::kGood;
-    std::string line = std::to_string(depth) + "/" + std::to_string(query) + "/";
-    for (char byte : result) line += std::to_string(static_cast<uint8_t>(byte)) + ".";
-    return results.insert(line).second && explain_ ? Judgement::kExplain : Judgement::kGood;
-  }
-
-  const Scheme& scheme_;
-  const bool wants_all_;
-  const bool explain_;  // ask for the image of everything that is new
-  const bool regions_;  // queries are about regions, and not about keys
-  size_t count_ = 0;
-  ResultBuffer nobody_{1 << 12};
-  Opened opened_;
-  QueryId member_ = 0;
-  std::vector<Group> obliged_;
-};
-
-struct Case {
-  Scheme scheme;
-  std::vector<TraceStep> trace;
-  std::string model;
-  AtomPolicy policy = AtomPolicy::kAny;
-  int nested = 0;
-  bool explain = true;  // whether images are asked for, and compared
-  uint64_t merge_after = 0;
-};
-
-struct Explored {
-  std::vector<std::set<std::string>> results;  // by crash point
-  std::vector<BigInt> states;
-  uint64_t query_runs = 0, executions = 0;
-  absl::flat_hash_set<uint64_t> leaves;
-  bool complete = true;
-  std::string problem;  // an image that does not show what it is said to show
-};
-
-// Runs the image as it stands: every line of every level holds one content.
-std::optional<std::string> replay(Executor* executor, const Scheme& scheme, const Shown& shown) {
-  TinySubject subject(scheme);
-  ResultBuffer buffer;
-  std::vector<std::vector<LineSet>> levels;
-  std::string got;
-  bool found = true;
-  const auto level_of = [](const std::vector<Image::Line>& lines) {
-    std::vector<LineSet> out;
-    for (const Image::Line& line : lines) out.push_back(testing::line_set(line.line, {line.content}));
-    return out;
-  };
-  const auto pointers = [](const std::vector<LineSet>& lines) {
-    LineSets out;
-    for (const LineSet& line : lines) out.push_back(&line);
-    return out;
-  };
-  levels.push_back(level_of(shown.image.levels[0]));
-  executor->memory().install(pointers(levels[0]));
-  size_t installed = 1;
-  for (size_t d = 1; d < shown.image.levels.size() && found; ++d) {
-    // The cut inside this level's recovery that the image names.
-    const Image::Nested& nested = shown.image.nested[d - 1];
-    Decisions decisions;
-    std::vector<Cut> cuts;
-    const UndecidedMemory::Mark start = executor->memory().mark();
-    const Outcome outcome = executor->run_recovery(&decisions, &cuts, [&] { subject.recover(&buffer); });
-    if (outcome.returned()) {
-      if (auto last = executor->recovery().cut_after()) cuts.push_back(std::move(*last));
-    }
-    executor->memory().undo(start);
-    levels.push_back(level_of(shown.image.levels[d]));
-    // Lines that the child of the concrete level knows must offer the content; the others must not have changed.
-    found = std::any_of(cuts.begin(), cuts.end(), [&](const Cut& cut) {
-      if (cut.stores_seen != nested.stores_seen || cut.after_return != nested.after_return) return false;
-      const std::vector<LineSet> children = executor->memory().child(cut);
-      return std::all_of(levels[d].begin(), levels[d].end(), [&](const LineSet& line) {
-        for (const LineSet& child : children) {
-          if (child.line == line.line) {
-            return std::find(child.contents.begin(), child.contents.end(), line.contents[0]) != child.contents.end();
-          }
-        }
-        return std::memcmp(pool_bytes() + line.line * kLineSize, line.contents[0].bytes.data(), kLineSize) == 0;
-      });
-    });
-    executor->memory().install(pointers(levels[d]));
-    ++installed;
-  }
-  if (found) {
-    Decisions decisions;
-    buffer.clear();
-    Outcome outcome = executor->run_recovery(&decisions, nullptr, [&] { subject.recover(&buffer); });
-    if (shown.query != kRecoveryQuery && outcome.returned()) {
-      buffer.clear();
-      outcome = executor->run(&decisions, [&] { subject.run(shown.query, &buffer); });
-    }
-    if (!outcome.returned() && shown.query == kRecoveryQuery) put_failure(outcome, &buffer);
-    if (!outcome.returned() && shown.query != kRecoveryQuery) subject.ended(shown.query, outcome, &buffer);
-    got = std::string(buffer.view());
-  }
-  for (; installed > 0; --installed) executor->memory().uninstall();
-  const auto numbers = [](const std::string& bytes) {
-    std::string out;
-    for (char byte : bytes) out += std::to_string(static_cast<uint8_t>(byte)) + " ";
-    return out;
-  };
-  const std::string what = "depth " + std::to_string(shown.depth) + " query " + std::to_string(shown.query);
-  if (!found) return what + ": recovery does not leave the image of the second cut";
-  if (got != shown.result) return what + ": shown for " + numbers(shown.result) + "but gives " + numbers(got);
-  return std::nullopt;
-}
-
-// `keys`: there are ever more of what is asked about; else there are more and fewer, as no table has them.
-Explored explore(const Case& c, const std::string& strategy_name, bool remember, bool wants_all = true,
-                 bool keys = false) {
-  scheme_global = 0;
-  const auto global = reinterpret_cast<uint64_t>(&scheme_global);
-  Executor executor({.pool_size = kPoolSize,
-                     .policy = c.policy,
-                     .persistency = persistency_of(c.model),
-                     .step_budget = 1000,
-                     .globals = {{global, global + 8}},
-                     .own_code = {}});
-  auto strategy = make_strategy(strategy_name, {.samples = 4, .exhaustive_limit = kEagerLimit});
-  auto model = make_model(c.model, c.policy, kPoolSize);
-  Frontier frontier(executor.pool());
-  TinySubject subject(c.scheme, wants_all, c.explain, !keys);
-  const auto explorer =
-      make_explorer(&executor, strategy.get(), &subject,
-                    {.nested = c.nested, .paranoid = true, .remember = remember, .merge_after = c.merge_after});
-  Explored out;
-  const auto visit = [&] {
-    const std::vector<Frontier::Change>& changes = frontier.follow(model.get());
-    subject.results.clear();
-    subject.shown.clear();
-    const size_t ordinal = out.results.size(), most = c.scheme.queries.size();
-    const size_t some = keys && ordinal > 1 ? most : 1;
-    subject.list(c.scheme.intrudes || (!keys && ordinal % 3 != 1) ? most : some);
-    explorer->crash_point(frontier, changes, out.results.size());
-    out.results.push_back(subject.results);
-    out.states.push_back(frontier.states());
-    if (!explorer->distrust().empty()) out.problem = explorer->distrust();
-    for (const Shown& shown : subject.shown) {
-      if (auto wrong = replay(&executor, c.scheme, shown)) out.problem = *wrong;
-    }
-  };
-  testing::for_each_crash_point(c.trace, model.get(), visit);
-  out.complete = strategy->complete();
-  out.query_runs = explorer->counts().query_runs;
-  out.executions = explorer->counts().executions;
-  out.leaves = explorer->counts().leaves;
-  return out;
-}
-
-// ---- drawing -------------------------------------------------------------------------------------------------
-
-Case any_case() {
-  Case c;
-  c.scheme.recovery = *testing::any_recovery().as("recovery");
-  c.scheme.queries = *rc::gen::container<std::vector<Program>>(2, testing::any_query()).as("queries");
-  c.scheme.intruder = *rc::gen::oneOf(testing::any_recovery(), testing::any_query()).as("intruder");
-  c.scheme.intrudes = *rc::gen::arbitrary<bool>().as("intrudes");
-  c.trace = *rc::gen::container<std::vector<TraceStep>>(testing::any_step()).as("trace");
-  c.model = *rc::gen::element<std::string>("adr", "adr", "eadr").as("model");
-  c.policy = *rc::gen::element(AtomPolicy::kAny, AtomPolicy::kAscending);
-  c.nested = *rc::gen::inRange(0, 3).as("nested");
-  // What is not asked for an image is good, and a recovery that is good and stores nothing is *steady*.
-  c.explain = *rc::gen::arbitrary<bool>();
-  c.merge_after = *rc::gen::element<uint64_t>(0, 0, 2, QuerySearch::kNever);
-  if (!c.explain && *rc::gen::arbitrary<bool>()) std::erase_if(c.scheme.recovery, testing::stores);
-  // Long programs make the reference slow and show nothing that short ones do not.
-  const size_t longest = c.nested == 2 ? 7 : 14;
-  if (c.scheme.recovery.size() > longest) c.scheme.recovery.resize(longest);
-  if (c.trace.size() > 14) c.trace.resize(14);
-  for (size_t i = 1; i < c.trace.size(); ++i) {
-    const TraceStep& before = c.trace[i - 1];
-    const bool stores = before.kind == EventKind::kStore && before.flags == 0 && c.trace[i].kind == EventKind::kStore;
-    if (!stores || c.trace[i].flags != 0 || before.thread != c.trace[i].thread) continue;
-    if (*rc::gen::inRange(0, 3) == 0) c.trace[i].flags = kStoreContinues;
-  }
-  // With cuts inside recovery the number of images grows with every store.
-  testing::tame(&c.trace, c.model, c.policy, c.nested == 0 ? kEagerLimit : c.nested == 1 ? 60 : 12);
-  c.trace.push_back({EventKind::kOpEnd});
-  return c;
-}
-
-RC_GTEST_PROP(RandomSchemes, ReadDrivenAgreesWithExhaustive, ()) {
-  const Case c = any_case();
-  const Explored eager = explore(c, "exhaustive", false);
-  RC_PRE(eager.complete);
-  const Explored clever = explore(c, "read-driven", false);
-  RC_ASSERT(clever.results == eager.results);
-  RC_ASSERT(clever.states == eager.states);
-  RC_ASSERT(eager.problem == "");
-  RC_ASSERT(clever.problem == "");
-}
-
-RC_GTEST_PROP(RandomSchemes, RememberingChangesNothing, ()) {
-  const Case c = any_case();
-  const Explored asking = explore(c, "read-driven", false);
-  const Explored remembering = explore(c, "read-driven", true);
-  RC_ASSERT(remembering.results == asking.results);
-  RC_ASSERT(remembering.problem == "");
-  RC_CLASSIFY(remembering.query_runs < asking.query_runs);
-}
-
-// A subject that does not ask for everything is told of every answer that is new to the query, at whatever depth.
-RC_GTEST_PROP(RandomSchemes, NoNewAnswerIsPassedOver, ()) {
-  const Case c = any_case();
-  const auto all_of = [](const Explored& explored) {
-    std::set<std::string> out;
-    for (const auto& results : explored.results) {
-      for (const std::string& line : results) out.insert(line.substr(line.find('/')));
-    }
-    return out;
-  };
-  RC_ASSERT(all_of(explore(c, "read-driven", true, false, true)) ==
-            all_of(explore(c, "read-driven", false, true, true)));
-}
-
-RC_GTEST_PROP(RandomSchemes, SamplesFindNoMore, ()) {
-  const Case c = any_case();
-  const Explored whole = explore(c, "read-driven", true);
-  for (const char* strategy : {"prefix", "random"}) {
-    const Explored part = explore(c, strategy, true);
-    RC_ASSERT(!part.complete);
-    RC_ASSERT(part.results.size() == whole.results.size());
-    for (size_t i = 0; i < part.results.size(); ++i) {
-      RC_ASSERT(std::includes(whole.results[i].begin(), whole.results[i].end(), part.results[i].begin(),
-                              part.results[i].end()));
-    }
-    RC_ASSERT(part.problem == "");
-  }
-}
-
-// ---- examples ------------------------------------------------------------------------------------------------
+using testing::Scheme;
+using testing::TinySubject;
 
 class ExplorerTest : public ::testing::Test {
  protected:
-  ExplorerTest() : executor_({.pool_size = kPoolSize, .step_budget = 1000, .globals = {}, .own_code = {}}) {}
+  ExplorerTest() : executor_({.pool_size = testing::kSchemePool, .step_budget = 1000, .globals = {}, .own_code = {}}) {}
 
   void apply(Event event) {
     event.index = events_++;
@@ -372,7 +52,7 @@ class ExplorerTest : public ::testing::Test {
   }
 
   Executor executor_;
-  std::unique_ptr<Model> model_ = make_adr(AtomPolicy::kAny, kPoolSize);
+  std::unique_ptr<Model> model_ = make_adr(AtomPolicy::kAny, testing::kSchemePool);
   Frontier frontier_{executor_.pool()};
   uint64_t events_ = 0;
 };
@@ -611,7 +291,7 @@ TEST_F(ExplorerTest, CodeThatWritesUnseenIsNotTrusted) {
     void recover(ResultBuffer*) override { pool_bytes()[100] ^= 1; }  // no hook
     Opened opened() const override { return {}; }
     void reopen(const Opened&) override {}
-    std::array<uint32_t, Group::kKinds> groups() const override { return {}; }
+    GroupCounts groups() const override { return {}; }
     std::span<const QueryId> members(Group) override { return {}; }
     const std::vector<Group>& obliged() override { return none; }
     bool wants_all() const override { return false; }

@@ -13,8 +13,10 @@
 namespace powercut {
 
 // A group as one number, for tables.
-inline uint32_t code_of(Group group) { return uint32_t{group.kind} << 30 | group.index; }
-inline Group group_of(uint32_t code) { return {static_cast<uint8_t>(code >> 30), code & ((1u << 30) - 1)}; }
+inline constexpr uint32_t code_of(Group group) { return static_cast<uint32_t>(group.kind) << 30 | group.index; }
+inline constexpr Group group_of(uint32_t code) { return {static_cast<GroupKind>(code >> 30), code & ((1u << 30) - 1)}; }
+inline constexpr uint32_t kIntruderCode = code_of(kIntruderGroup);
+inline constexpr uint32_t bystander_code(uint32_t key) { return code_of(bystander_group(key)); }
 
 class ReadIndex {
  public:

@@ -11,24 +11,25 @@ namespace powercut {
 namespace {
 
 TEST(ReadIndex, CodesAreGroups) {
-  for (const Group group : {Group{0, 0}, Group{1, 7}, Group{2, (1u << 30) - 1}}) {
+  for (const Group group :
+       {Group{GroupKind::kKey, 0}, Group{GroupKind::kRegion, 7}, Group{GroupKind::kTable, (1u << 30) - 1}}) {
     EXPECT_EQ(group_of(code_of(group)), group);
   }
-  EXPECT_LT(code_of({0, 1000}), code_of({1, 0}));  // kinds first
+  EXPECT_LT(code_of({GroupKind::kKey, 1000}), code_of({GroupKind::kRegion, 0}));  // kinds first
 }
 
 TEST(ReadIndex, KnowsWhoHasReadWhichBytes) {
   ReadIndex index;
   ReadIndex::Reads one, two;
   EXPECT_EQ(index.find(5), nullptr);
-  index.note({0, 1}, &one, 5, 0xff);
-  index.note({0, 2}, &two, 5, uint64_t{0xff} << 56);
-  index.note({0, 1}, &one, 6, 1);
+  index.note({GroupKind::kKey, 1}, &one, 5, 0xff);
+  index.note({GroupKind::kKey, 2}, &two, 5, uint64_t{0xff} << 56);
+  index.note({GroupKind::kKey, 1}, &one, 6, 1);
   const ReadIndex::Readers* readers = index.find(5);
   ASSERT_NE(readers, nullptr);
   EXPECT_EQ(readers->any, 0xff | uint64_t{0xff} << 56);
   ASSERT_EQ(readers->groups.size(), 2u);
-  EXPECT_EQ(readers->groups[0].group, code_of({0, 1}));
+  EXPECT_EQ(readers->groups[0].group, code_of({GroupKind::kKey, 1}));
   EXPECT_EQ(readers->groups[0].mask(), 0xffu);
   EXPECT_EQ(readers->groups[1].mask(), uint64_t{0xff} << 56);
   EXPECT_EQ(index.find(6)->groups.size(), 1u);
@@ -37,9 +38,9 @@ TEST(ReadIndex, KnowsWhoHasReadWhichBytes) {
 TEST(ReadIndex, WhatAGroupReadOnceItMayReadAgain) {
   ReadIndex index;
   ReadIndex::Reads reads;
-  index.note({1, 3}, &reads, 5, 0x0f);
-  index.note({1, 3}, &reads, 5, 0xf0);
-  index.note({1, 3}, &reads, 5, 0x01);
+  index.note({GroupKind::kRegion, 3}, &reads, 5, 0x0f);
+  index.note({GroupKind::kRegion, 3}, &reads, 5, 0xf0);
+  index.note({GroupKind::kRegion, 3}, &reads, 5, 0x01);
   const ReadIndex::Readers* readers = index.find(5);
   ASSERT_EQ(readers->groups.size(), 1u);
   EXPECT_EQ(readers->groups[0].mask(), 0xffu);
@@ -55,7 +56,7 @@ TEST(ReadIndex, AGroupMayReadManyLines) {
   std::mt19937 random(1);
   for (unsigned bit = 0; bit < 64; ++bit) {
     if (bit % 2 == 1) std::shuffle(lines.begin(), lines.end(), random);
-    for (uint64_t line : lines) index.note({0, 1}, &reads, line, uint64_t{1} << bit);
+    for (uint64_t line : lines) index.note({GroupKind::kKey, 1}, &reads, line, uint64_t{1} << bit);
     for (uint64_t line : lines) {
       const ReadIndex::Readers* readers = index.find(line);
       ASSERT_EQ(readers->groups.size(), 1u);
@@ -69,18 +70,18 @@ TEST(ReadIndex, ALineThatAllReadLosesNobody) {
   constexpr uint32_t kMany = 10000;
   ReadIndex index;
   std::vector<ReadIndex::Reads> reads(kMany);
-  for (uint32_t i = 0; i < kMany; ++i) index.note({0, i}, &reads[i], 5, uint64_t{1} << (i % 64));
+  for (uint32_t i = 0; i < kMany; ++i) index.note({GroupKind::kKey, i}, &reads[i], 5, uint64_t{1} << (i % 64));
   const auto hit = [&](uint32_t group, uint64_t byte) {
     const ReadIndex::Readers* readers = index.find(5);
     if (readers->everyone) return (readers->any >> byte & 1) != 0;
     return std::any_of(readers->groups.begin(), readers->groups.end(), [&](const ReadIndex::Reader& reader) {
-      return reader.group == code_of({0, group}) && (reader.mask() >> byte & 1) != 0;
+      return reader.group == code_of({GroupKind::kKey, group}) && (reader.mask() >> byte & 1) != 0;
     });
   };
   for (uint32_t i = 0; i < kMany; ++i) ASSERT_TRUE(hit(i, i % 64)) << i;
   // Also by what they read from now on.
-  index.note({0, 3}, &reads[3], 5, uint64_t{1} << 50);
-  index.note({0, kMany - 1}, &reads[kMany - 1], 5, uint64_t{1} << 51);
+  index.note({GroupKind::kKey, 3}, &reads[3], 5, uint64_t{1} << 50);
+  index.note({GroupKind::kKey, kMany - 1}, &reads[kMany - 1], 5, uint64_t{1} << 51);
   EXPECT_TRUE(hit(3, 50));
   EXPECT_TRUE(hit(kMany - 1, 51));
 }

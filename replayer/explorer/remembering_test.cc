@@ -16,7 +16,7 @@ using testing::Program;
 using testing::scheme_global;
 using testing::TraceStep;
 
-constexpr uint32_t kKeys = 4, kRegions = 3, kKinds = 4;
+constexpr uint32_t kKeys = 4, kRegions = 3, kKinds = kGroupKinds.size();
 constexpr uint32_t kStrictest = 4;
 
 // What the world asks of key k at one crash point: `strict` of kStrictest answers are bad.
@@ -51,8 +51,10 @@ struct Bad {
 };
 using Versions = std::map<Bad, std::set<uint32_t>>;
 
-QueryId query_of(Group group, uint32_t member) { return 1 + group.kind + kKinds * (group.index + 16 * member); }
-uint8_t kind_of(QueryId query) { return static_cast<uint8_t>((query - 1) % kKinds); }
+QueryId query_of(Group group, uint32_t member) {
+  return 1 + static_cast<uint32_t>(group.kind) + kKinds * (group.index + 16 * member);
+}
+GroupKind kind_of_group(QueryId query) { return static_cast<GroupKind>((query - 1) % kKinds); }
 uint32_t index_of(QueryId query) { return static_cast<uint32_t>((query - 1) / kKinds % 16); }
 
 // Keys, of which there are more and more; regions, whose number is what recovery left in its heap; the table.
@@ -79,19 +81,19 @@ class ObligedSubject final : public Subject {
   }
   Opened opened() const override { return opened_; }
   void reopen(const Opened& opened) override { opened_ = opened; }
-  std::array<uint32_t, Group::kKinds> groups() const override {
+  GroupCounts groups() const override {
     return {keys_, static_cast<uint32_t>(opened_.regions), 1, case_.intrudes ? 1 + keys_ : 0};
   }
   std::span<const QueryId> members(Group group) override {
     members_ = {query_of(group, 0)};
-    if (group.kind == 0) members_.push_back(query_of(group, 1));
+    if (group.kind == GroupKind::kKey) members_.push_back(query_of(group, 1));
     return members_;
   }
   const std::vector<Group>& obliged() override {
     obliged_.clear();
     for (uint32_t key : tightened_) {
-      if (key < keys_) obliged_.push_back({0, key});
-      if (key < kRegions) obliged_.push_back({1, key});
+      if (key < keys_) obliged_.push_back({GroupKind::kKey, key});
+      if (key < kRegions) obliged_.push_back({GroupKind::kRegion, key});
     }
     // Nobody can have asked about the others.
     tightened_.clear();
@@ -100,10 +102,10 @@ class ObligedSubject final : public Subject {
   bool wants_all() const override { return false; }
   void run(QueryId query, ResultBuffer* result) override {
     auto* heap = reinterpret_cast<uint64_t*>(opened_.table);
-    const bool bystander = kind_of(query) == 3 && index_of(query) > 0;
-    const Program& program = bystander             ? program_of(query_of({0, index_of(query) - 1}, 0))
-                             : kind_of(query) == 3 ? case_.intruder
-                                                   : program_of(query);
+    const bool bystander = kind_of_group(query) == GroupKind::kIntrusion && index_of(query) > 0;
+    const Program& program = bystander ? program_of(query_of({GroupKind::kKey, index_of(query) - 1}, 0))
+                             : kind_of_group(query) == GroupKind::kIntrusion ? case_.intruder
+                                                                             : program_of(query);
     execute(program, heap, result);
     if (!bystander) return;
     const size_t size = result->view().size();
@@ -114,7 +116,8 @@ class ObligedSubject final : public Subject {
     noticed(size, result);
   }
   void ended(QueryId query, const Outcome& outcome, ResultBuffer* result) override {
-    if (kind_of(query) != 3 || index_of(query) == 0 || result->phase() == 1) return put_failure(outcome, result);
+    if (kind_of_group(query) != GroupKind::kIntrusion || index_of(query) == 0 || result->phase() == 1)
+      return put_failure(outcome, result);
     result->clear();
     result->put_byte('=');
   }
@@ -123,8 +126,8 @@ class ObligedSubject final : public Subject {
     return judge(depth, kRecoveryQuery, result, 1, 0);
   }
   Judgement answered(int depth, QueryId query, std::string_view result) override {
-    if (kind_of(query) == 3 && result == "=") return Judgement::kGood;
-    if (kind_of(query) >= 2) return judge(depth, query, result, 2, 0);
+    if (kind_of_group(query) == GroupKind::kIntrusion && result == "=") return Judgement::kGood;
+    if (kind_of_group(query) >= GroupKind::kTable) return judge(depth, query, result, 2, 0);
     const uint32_t key = index_of(query);
     return judge(depth, query, result, strict_[key], static_cast<uint32_t>(strict_at_[key].size()));
   }
@@ -134,7 +137,7 @@ class ObligedSubject final : public Subject {
   Versions first, nested;
   // Whether the answer was bad in all these versions.
   bool bad_throughout(const Bad& bad, uint32_t from, uint32_t to) const {
-    if (bad.query == kRecoveryQuery || kind_of(bad.query) >= 2) return true;
+    if (bad.query == kRecoveryQuery || kind_of_group(bad.query) >= GroupKind::kTable) return true;
     const std::vector<uint8_t>& strict = strict_at_[index_of(bad.query)];
     for (uint32_t version = from; version <= to; ++version) {
       if (!is_bad(bad.query, bad.result, version == 0 ? 0 : strict[version - 1])) return false;
@@ -272,7 +275,9 @@ RC_GTEST_PROP(RandomSchemes, NoBadAnswerIsPassedOver, ()) {
   RC_ASSERT(not_real(remembering.nested, eager.nested) == "");
   RC_CLASSIFY(!eager.first.empty(), "bad");
   RC_CLASSIFY(eager.nested.size() > 1, "bad nested");
-  const auto noticed = [](const auto& bad) { return kind_of(bad.first.query) == 3 && index_of(bad.first.query) > 0; };
+  const auto noticed = [](const auto& bad) {
+    return kind_of_group(bad.first.query) == GroupKind::kIntrusion && index_of(bad.first.query) > 0;
+  };
   RC_CLASSIFY(std::any_of(eager.first.begin(), eager.first.end(), noticed), "bystander notices");
   RC_CLASSIFY(remembering.met > 0, "recoveries meet");
   RC_CLASSIFY(eager.crash_points >= 30, "long");
@@ -291,7 +296,7 @@ TEST(Remembering, WhatWasToldOfTwoCutsIsToldOfOneAsWell) {
     }
     Opened opened() const override { return {1, 0, true}; }
     void reopen(const Opened&) override {}
-    std::array<uint32_t, Group::kKinds> groups() const override { return {1, 0, 0}; }
+    GroupCounts groups() const override { return {.keys = 1}; }
     std::span<const QueryId> members(Group) override { return ids; }
     const std::vector<Group>& obliged() override { return none; }
     bool wants_all() const override { return false; }
@@ -328,7 +333,7 @@ TEST(Remembering, AnObligationWaitsForATableThatCanBeAsked) {
     void recover(ResultBuffer*) override { usable = testing::load<uint64_t>(0) == 0; }
     Opened opened() const override { return {1, 0, usable}; }
     void reopen(const Opened&) override {}
-    std::array<uint32_t, Group::kKinds> groups() const override { return {1, 0, 0}; }
+    GroupCounts groups() const override { return {.keys = 1}; }
     std::span<const QueryId> members(Group) override { return ids; }
     const std::vector<Group>& obliged() override {
       std::swap(now, tightened);
@@ -362,7 +367,7 @@ TEST(Remembering, AnObligationWaitsForATableThatCanBeAsked) {
   };
   crash_with(0);
   EXPECT_EQ(subject.asked, 1);
-  subject.tightened = {{0, 0}};
+  subject.tightened = {{GroupKind::kKey, 0}};
   crash_with(1);
   crash_with(2);
   EXPECT_EQ(subject.asked, 1);

@@ -41,8 +41,8 @@ void ResultBuffer::put(const void* data, size_t size) {
 
 std::vector<QueryId> all_queries(Subject* subject) {
   std::vector<QueryId> out;
-  const std::array<uint32_t, Group::kKinds> counts = subject->groups();
-  for (uint8_t kind = 0; kind < Group::kKinds; ++kind) {
+  const GroupCounts counts = subject->groups();
+  for (const GroupKind kind : kGroupKinds) {
     for (uint32_t i = 0; i < counts[kind]; ++i) {
       const std::span<const QueryId> members = subject->members({kind, i});
       out.insert(out.end(), members.begin(), members.end());

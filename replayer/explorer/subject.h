@@ -19,13 +19,36 @@ inline constexpr QueryId kRecoveryQuery = 0;
 
 // Queries that are asked together, since they read much the same: all about one key, or all about one region.
 //
-// The *intruder*, {3, 0}, does something to the table that no key may notice. The *bystander* {3, 1 + k} asks whether
-// key k does: the first query of {0, k}, what the intruder does, and the first query again, in one execution.
+// The *intruder*, number 0 of its kind, does something to the table that no key may notice. A *bystander*, number 1 + k
+// of that kind, asks whether key k does: the first query of key k, what the intruder does, and the first query again,
+// in one execution.
+enum class GroupKind : uint8_t { kKey, kRegion, kTable, kIntrusion };
+inline constexpr std::array kGroupKinds = {GroupKind::kKey, GroupKind::kRegion, GroupKind::kTable,
+                                           GroupKind::kIntrusion};
 struct Group {
-  static constexpr size_t kKinds = 4;
-  uint8_t kind = 0;  // 0: keys, 1: regions, 2: the table as a whole, 3: intruder and bystanders
+  GroupKind kind = GroupKind::kKey;
   uint32_t index = 0;
   bool operator==(const Group&) const = default;
+};
+inline constexpr Group kIntruderGroup = {GroupKind::kIntrusion, 0};
+inline constexpr Group bystander_group(uint32_t key) { return {GroupKind::kIntrusion, 1 + key}; }
+
+// How many groups of each kind there are: none of kIntrusion, or the intruder and a bystander for each key.
+struct GroupCounts {
+  uint32_t keys = 0, regions = 0, table = 0, intrusion = 0;
+  uint32_t operator[](GroupKind kind) const {
+    switch (kind) {
+      case GroupKind::kKey:
+        return keys;
+      case GroupKind::kRegion:
+        return regions;
+      case GroupKind::kTable:
+        return table;
+      case GroupKind::kIntrusion:
+        return intrusion;
+    }
+    return 0;
+  }
 };
 
 // Where target code leaves a result: fixed memory, since the target's heap is dropped after each execution. It is
@@ -80,7 +103,7 @@ class Subject {
 
   // How many groups of each kind there are on the table that is open. Those of keys only grow; those of regions are the
   // table's, the same wherever recovery leaves the same.
-  virtual std::array<uint32_t, Group::kKinds> groups() const = 0;
+  virtual GroupCounts groups() const = 0;
   // The queries of a group, in the order in which they are asked; valid until the next call.
   virtual std::span<const QueryId> members(Group group) = 0;
   // Groups of which an answer that was legal may no longer be, since the last call. (One that becomes legal needs

@@ -114,7 +114,7 @@ class TrieExplorer final : public MemoExplorer {
     leaf_queries_.begin_crash_point(frontier);
     // Behind what recoveries have gone through, keys that are new were not asked about, and others not as they are now;
     // and a recovery that was right to refuse the pool may be wrong by now.
-    const uint32_t keys = std::exchange(keys_, subject_->groups()[0]);
+    const uint32_t keys = std::exchange(keys_, subject_->groups().keys);
     const bool refused = std::exchange(refused_, false);
     if (options_.before_search) options_.before_search();
     if (!converges_ || leaf_queries_.is_obliged() || keys != keys_ || refused) convergence_.clear();
