@@ -181,12 +181,11 @@ class Session:
             result = self._judge([request])
         shown = ""
         if drafts.in_example() and not draft:
-            usual = explored.nested == DEFAULT_NESTED
             smallest = replace(
                 asked,
                 warmup=workload.warmup,
                 threads=workload.threads,
-                nested=None if usual else explored.nested,
+                nested=explored.nested,
                 step_budget=None,
                 name=None,
             )
@@ -249,10 +248,13 @@ def one_target(target: str) -> targets.Selection:
     return selection
 
 
-def call(target: str, operations: Iterable[object], options: Check) -> str:
+def call(
+    target: str, operations: Iterable[object] = (), options: Check | None = None, **chosen: Unpack[CheckOptions]
+) -> str:
     """The call of `powercut.check` that runs a workload, as Python: with every option that is not the usual one."""
     made = list(operations)
-    words = [repr(target), *([repr(made)] if made or not options.threads else []), *options.words()]
+    asked = replace(options or Check(), **chosen)
+    words = [repr(target), *([repr(made)] if made or not asked.threads else []), *asked.words()]
     return f"powercut.check({', '.join(words)})"
 
 

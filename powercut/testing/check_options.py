@@ -5,7 +5,7 @@ types, and a test holds that both have the same names.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypedDict
 
 from powercut.engine import options
@@ -100,7 +100,9 @@ class Check:
 
     def words(self) -> list[str]:
         """The keywords of the call, as Python, for the options that are not the usual ones."""
-        given = {field.name: (_plain(getattr(self, field.name)), _plain(field.default)) for field in fields(self)}
+        usual = {field.name: field.default for field in fields(self)} | {"nested": options.DEFAULT_NESTED}
+        made = replace(self, nested=options.DEFAULT_NESTED if self.nested is None else self.nested)
+        given = {name: (_plain(getattr(made, name)), _plain(default)) for name, default in usual.items()}
         return [f"{name}={value!r}" for name, (value, usual) in given.items() if value != usual]
 
 
