@@ -18,7 +18,7 @@ FINDING = ["fingerprint", "invariant", "operation", "query", "store_site", "lost
 
 def test_fields_and_types(sample_runs: list[dict[str, Any]]) -> None:
     report = json_report.runs_object(runs_of(sample_runs))
-    assert list(report) == ["runs", "bugs"] and len(report["runs"]) == len(sample_runs)
+    assert list(report) == ["runs", "bugs", "total"] and len(report["runs"]) == len(sample_runs)
     for run in report["runs"]:
         assert list(run) == list(RUN)
         assert {name: type(run[name]) for name in RUN} == RUN

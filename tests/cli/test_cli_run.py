@@ -37,7 +37,7 @@ COVERAGE_KEYS = ["kind", "covered", "total", "nested_complete", "reason"]
 def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[dict[str, Any]]]:
     code = main(["run", *arguments, "--json"])
     printed = json.loads(capsys.readouterr().out)
-    assert list(printed) == ["runs", "bugs"]
+    assert list(printed) == ["runs", "bugs", "total"]
     return code, printed["runs"]
 
 
