@@ -41,6 +41,9 @@ from powercut_records.run import RunRecord
 #: Findings that are explained unless --explain says otherwise: of each run, and of one variant of a target.
 DEFAULT_MOST = 3
 DEFAULT_MOST_OF_VARIANT = 4
+#: A command that judges more variants than these explains one finding of each: causes of a hundred bugs took as long as
+#: exploring them. A report names the command that looks for each other cause.
+MANY_VARIANTS = 8
 #: Where the traces of minimal cases are kept: OUT/minimal/<fingerprint>/
 FOLDER = "minimal"
 #: Findings of a run that are checked for the cause of another one.

@@ -13,8 +13,10 @@ from powercut.base import paths
 from powercut.base.output_files import write_json
 from powercut.cause import explain
 from powercut.cause.explain import Explainer, Explanation
+from powercut.cli.commands.judge import explainer_of
+from powercut.engine.options import ExploreOptions
 from powercut.runs import runner
-from powercut.runs.run_request import Context
+from powercut.runs.run_request import Context, Request
 from powercut_records.base import changed
 from powercut_records.finding import BugKeys, Cause, FindingRecord
 from powercut_records.run import RunRecord
@@ -144,3 +146,31 @@ def test_without_explanations_none_is_begun(context: Context, monkeypatch: pytes
     with Explainer(context=context, most=0, jobs=2) as explainer:
         explainer.ahead(runs(context, TOLD))
     assert explaining.asked == []
+
+
+@pytest.mark.parametrize(
+    ("variants", "explain_", "most", "of_variant"),
+    [
+        (1, None, 3, 4),
+        (8, None, 3, 4),
+        (9, None, 1, 1),  # `powercut run --all`: one finding of each variant, and the rest on demand
+        (9, 5, 5, None),
+        (9, 0, 0, None),
+    ],
+)
+def test_a_command_of_many_variants_explains_one_finding_of_each(
+    context: Context, variants: int, explain_: int | None, most: int, of_variant: int | None
+) -> None:
+    requests = [
+        Request(
+            name=f"t{number % variants} s{number}",
+            slug=None,
+            options=ExploreOptions(),
+            header={"target": f"t{number % variants}", "variant": "published", "scenario": f"s{number}"},
+        )
+        for number in range(3 * variants)
+    ]
+    with explainer_of(explain_, requests, context, 2) as made:
+        assert (made.most, made.most_of_variant) == (most, of_variant)
+    with explainer_of(None, requests, context, 2, bounded=False) as made:
+        assert (made.most, made.most_of_variant) == (3, 4)

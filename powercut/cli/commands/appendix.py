@@ -66,7 +66,7 @@ def appendix(
     workers = jobs or shared.default_jobs()
     with open_context(paths.engine(), out) as context:
         talk.say(f"Exploring {len(wanted)} scenarios.")
-        with explainer_of(None, wanted, context, workers) as explainer:
+        with explainer_of(None, wanted, context, workers, bounded=False) as explainer:
             outcome = batch.run_all(wanted, context, jobs=workers, on_run=explainer.run, ahead=explainer.ahead)
         measured.runs = outcome.runs
         for why in [*sentences(outcome.aside), *(error.paragraph() for error in outcome.errors)]:

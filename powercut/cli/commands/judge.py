@@ -9,7 +9,7 @@ from pathlib import Path
 from powercut.base import paths
 from powercut.base.errors import PowercutError
 from powercut.base.exit_codes import ExitCode
-from powercut.cause.explain import DEFAULT_MOST, DEFAULT_MOST_OF_VARIANT, Explainer
+from powercut.cause.explain import DEFAULT_MOST, DEFAULT_MOST_OF_VARIANT, MANY_VARIANTS, Explainer
 from powercut.cli import output, progress, talk
 from powercut.cli.commands import shared
 from powercut.cli.stats import TITLES, rows
@@ -77,17 +77,24 @@ class Judging:
             raise
 
 
-def explainer_of(explain: int | None, requests: Sequence[Request], context: Context, jobs: int) -> Explainer:
+def explainer_of(
+    explain: int | None, requests: Sequence[Request], context: Context, jobs: int, *, bounded: bool = True
+) -> Explainer:
     """A budget of time is for all that the command does. Exploring comes first, and what it leaves is for explaining.
 
-    A target's findings are explained within a budget where --explain asks for it; those of a program, always.
+    A target's findings are explained within a budget where --explain asks for it; those of a program, always. With
+    `bounded`, requests of many variants have one finding of each variant explained, unless --explain says more.
     """
     budget = next((request.options.budget.seconds for request in requests), None)
     if explain is not None:
         return Explainer(context=context, most=explain, jobs=jobs, budget=budget)
     timed = budget is not None and not any(request.subject.explained_in_budget for request in requests)
-    most = 0 if timed else DEFAULT_MOST
-    return Explainer(context=context, most=most, most_of_variant=DEFAULT_MOST_OF_VARIANT, jobs=jobs, budget=budget)
+    most, most_of_variant = 0 if timed else DEFAULT_MOST, DEFAULT_MOST_OF_VARIANT
+    if bounded and len({(request.header.get("target"), request.header.get("variant")) for request in requests}) > (
+        MANY_VARIANTS
+    ):
+        most, most_of_variant = min(most, 1), 1
+    return Explainer(context=context, most=most, most_of_variant=most_of_variant, jobs=jobs, budget=budget)
 
 
 def judge(
