@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from powercut.base.durations import parse_seconds
 from powercut.base.errors import UsageError, unknown_name
 
 #: Persistency models, and what each assumes about the hardware.
@@ -58,14 +59,10 @@ MOST_SCHEDULES = 10**12
 #: The largest numbers that the engine takes.
 MOST_SEED = 2**64 - 1
 MOST_STEPS = 2**62
-MOST_JOBS = 1024
-MOST_NESTED = 8
 MOST_IMAGES = 1 << 30
 
 #: The engine's argument for `keep_going=False`.
 STOP_WORD = "--stop-at-functional"
-
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,17 +77,15 @@ def parse_budget(text: str | None) -> Budget:
     """`60s`, `5m`, `1h`, `500ms`, or `20000x` executions (which keeps results independent of the machine)."""
     if text is None:
         return Budget()
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|x)", text.strip())
-    amount = float(match[1]) if match else 0.0
-    if match is None or not 0 < amount <= MOST_STEPS or (match[2] == "x" and amount != int(amount)):
+    counted = re.fullmatch(r"(\d+)(?:\.0+)?x", text.strip())
+    amount = float(counted[1]) if counted else parse_seconds(text) or 0.0
+    if not 0 < amount <= MOST_STEPS:
         raise UsageError(
             f"'{text}' is not a budget",
             where="--budget",
             next_step="Write a time such as 60s, 5m or 1h, or a number of executions such as 20000x.",
         )
-    if match[2] == "x":
-        return Budget(executions=int(amount))
-    return Budget(seconds=amount * _SECONDS[match[2]])
+    return Budget(executions=int(counted[1])) if counted else Budget(seconds=amount)
 
 
 @dataclass(frozen=True, kw_only=True)
