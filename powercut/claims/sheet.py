@@ -31,8 +31,8 @@ from powercut.claims.expression import COUNTS, ITEMS, OPERATIONS, STATES, ClaimE
 from powercut.scenarios import catalog, plan, targets
 from powercut.scenarios.config import without_options
 from powercut.scenarios.scenario import Scenario
+from powercut.scenarios.sections import FIRST, text_on
 from powercut.scenarios.tables import ClaimTable, Definition, Name, Strict
-from powercut.scenarios.variants import FIRST, text_on
 
 FILE_NAME = "claims.toml"
 _FORMAT = "checker/CLAIMS.md shows the format."

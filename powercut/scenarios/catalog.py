@@ -67,7 +67,12 @@ def forget() -> None:
 def everything() -> list[Scenario]:
     """Every scenario outside the bug corpus, by path."""
     root = paths.scenario_dir()
-    return _of(path for path in _files(root) if path.relative_to(root).parts[0] != CORPUS)
+    return _of(path for path in _files(root) if not _is_in(path, CORPUS))
+
+
+def _is_in(path: Path, folder: str) -> bool:
+    """Whether a file is one of this folder of scenarios, or the one file that stands for the folder."""
+    return path.relative_to(paths.scenario_dir()).with_suffix("").parts[0] == folder
 
 
 def known_bugs() -> list[Scenario]:
@@ -82,21 +87,20 @@ def self_tests() -> list[Scenario]:
 
 def _with_bug(folder: str) -> list[Scenario]:
     root = paths.scenario_dir()
-    found = _of(path for path in _files(root) if path.relative_to(root).parts[0] == folder)
+    found = _of(path for path in _files(root) if _is_in(path, folder))
     for item in found:
         if item.content.known_bug is None:
             raise UsageError(
                 "a scenario of this folder has no [known_bug]",
                 where=item.place,
-                next_step=f"Add the table (scenarios/SCHEMA.md), or move the file out of {folder}/.",
+                next_step=f"Add the table (scenarios/SCHEMA.md), or move the scenario out of {folder}.",
             )
     return found
 
 
 def known_good() -> list[Scenario]:
     """Patterns on which powercut must stay quiet."""
-    root = paths.scenario_dir() / KNOWN_GOOD
-    return _of(_files(root)) if root.is_dir() else []
+    return _of(path for path in _files(paths.scenario_dir()) if _is_in(path, KNOWN_GOOD))
 
 
 def own(library: Path) -> list[Scenario] | None:
@@ -123,9 +127,10 @@ def spelling(item: Scenario) -> str:
     if not item.path.is_relative_to(root):
         file = paths.relative(item.path, root=Path.cwd())
         return file if item.line is None else f"{file}:{item.name}"
-    if item.path.relative_to(root).parts[0] not in (CORPUS, KNOWN_GOOD):
+    own = item.own_path.relative_to(root)
+    if own.parts[0] not in (CORPUS, KNOWN_GOOD):
         return item.name
-    return item.place if item.line is None else str(item.own_path.relative_to(root).with_suffix(""))
+    return item.place if item.line is None else str(own.with_suffix(""))
 
 
 def matching(pattern: str, *, beside: Sequence[Scenario] = (), measurements: bool = False) -> list[Scenario]:

@@ -1,4 +1,4 @@
-"""The shape of a scenario file, version 2 (scenarios/SCHEMA.md), as strict pydantic models.
+"""The shape of a scenario file (scenarios/SCHEMA.md), as strict pydantic models.
 
 An unknown key is an error everywhere. `scenario.py` reads files and words the errors.
 """
@@ -21,13 +21,14 @@ from pydantic import (
 
 from powercut.base.errors import nearest
 from powercut.engine.options import DEFAULT_SEARCH, MOST_PREEMPTIONS, MOST_SCHEDULES, RECORDED
+from powercut.scenarios.sections import ENTRIES
 from powercut.scenarios.tables import ClaimTable, Definition, Name
 
-SCHEMA_VERSION = 4
-#: The versions that this build reads. Version 2 added threads, version 3 their choices and the instants at which stores
-#: are seen; neither changed anything else.
-SCHEMA_VERSIONS = (1, 2, 3, 4)
-THREADS_SINCE, CHOICE_SINCE, COUNTERS_SINCE = 2, 3, 4
+SCHEMA_VERSION = 5
+#: The versions that this build reads. Version 2 added threads, 3 a choice and the visibility of stores, 4 increments,
+#: 5 files of several entries; no version changed anything else.
+SCHEMA_VERSIONS = (1, 2, 3, 4, 5)
+THREADS_SINCE, CHOICE_SINCE, COUNTERS_SINCE, ENTRIES_SINCE = 2, 3, 4, 5
 #: Threads that a phase may have.
 FEWEST_THREADS, MOST_THREADS = 2, 4
 #: Limits of a thread that has a choice: its operations, and the alternatives of one choice.
@@ -361,6 +362,16 @@ class ExpectedCause(_Strict):
     second: SourceLine | Literal["acknowledgement"] | None = None
 
 
+class Minimal(_Strict):
+    """What `powercut minimise` makes of the bug's finding; `powercut.corpus.minimal_cases --write` writes it."""
+
+    invariant: str
+    #: Operations of all phases: of the bug's scenario, and of the minimal case.
+    before: int
+    after: int
+    case: str
+
+
 class KnownBug(_Strict):
     #: Class of the defect, in the literature's words: "ordering: …", "missing flush: …".
     defect_class: str = Field("", alias="class")
@@ -371,12 +382,15 @@ class KnownBug(_Strict):
     site: SourceLine | None = None
     cause: ExpectedCause | None = None
     source: str
+    minimal: Minimal | None = None
+    #: Why the minimal case has more operations than a case should have.
+    why_not_fewer: str = ""
 
 
 class ScenarioFile(_Strict):
     """The content of one scenario file."""
 
-    schema_version: Literal[1, 2, 3, 4] = Field(alias="schema")
+    schema_version: Literal[1, 2, 3, 4, 5] = Field(alias="schema")
     #: The file's, which may be left out.
     name: str = Field(min_length=1)
     summary: str = Field(min_length=1)
@@ -465,11 +479,9 @@ class ScenarioFile(_Strict):
         return self
 
 
-class Variant(_Strict):
-    """Keys that a `[[variant]]` may have. Its values are checked in the scenario that it becomes."""
+class _Overlay(_Strict):
+    """The keys that a section may have. Its values are checked in the scenario that it becomes."""
 
-    #: A name that a file could have: a variant is selected and sorted as if it were a file.
-    name: str = Field(pattern=r"^[\w.-]+$")
     summary: Any = None
     targets: Any = None
     core: Any = None
@@ -478,23 +490,78 @@ class Variant(_Strict):
     config: Any = None
     pool: Any = None
     data: Any = None
-    #: By the names of the file's phases.
-    phase: dict[str, dict[str, Any]] = Field(default_factory=dict)
     search: Any = None
-    known_bug: Any = None
     define: Any = None
     claim: Any = None
 
 
+class _WithPhases(_Overlay):
+    #: By name.
+    phase: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+
+class Variant(_WithPhases):
+    """A `[[variant]]`."""
+
+    #: What a file can be called: a variant is selected and sorted as if it were one.
+    name: str = Field(pattern=r"^[\w.-]+$")
+    known_bug: Any = None
+
+
+class Beginning(_WithPhases):
+    """A `[begin.NAME]`: what several entries share."""
+
+    #: The entry or beginning of the file that it takes all keys from which it does not say.
+    like: str = ""
+
+
+class ScenarioEntry(Beginning):
+    """A `[scenario.NAME]`."""
+
+
+class BugEntry(Beginning):
+    """A `[bug.NAME]`: a scenario and, beside its keys, those of `[known_bug]`."""
+
+    defect_class: Any = Field(None, alias="class")
+    toggle: Any = None
+    variant: Any = None
+    expected: Any = None
+    site: Any = None
+    cause: Any = None
+    source: Any = None
+    minimal: Any = None
+    why_not_fewer: Any = None
+
+
+EntryName = Annotated[str, Field(pattern=r"^[\w.-]+$")]
+
+
+class Collection(_Overlay):
+    """A file of entries, and what all of them share."""
+
+    schema_version: Literal[5] = Field(alias="schema")
+    begin: dict[EntryName, Beginning] = Field(default_factory=dict)
+    scenario: dict[EntryName, ScenarioEntry] = Field(default_factory=dict)
+    bug: dict[EntryName, BugEntry] = Field(default_factory=dict)
+
+
+BUG_KEYS = tuple(field.alias or name for name, field in KnownBug.model_fields.items())
 VARIANTS = TypeAdapter(list[Variant])
 
 
 def keys_at(location: Sequence[int | str]) -> list[str]:
     """The keys that the model at `location` knows, under the names of the file."""
     if not location:
-        return [*_keys(ScenarioFile), "variant"]
+        return [*_keys(ScenarioFile), "variant", *ENTRIES]
     tables: dict[str, type[BaseModel]] = {"pool": Pool, "data": Data, "phase": Phase, "search": Search}
     tables |= {"known_bug": KnownBug, "define": Definition, "claim": ClaimTable, "variant": Variant}
+    tables |= {
+        "begin": Beginning,
+        "scenario": ScenarioEntry,
+        "bug": BugEntry,
+        "minimal": Minimal,
+        "cause": ExpectedCause,
+    }
     model: type[BaseModel] = ScenarioFile
     for part in location:
         if isinstance(part, str):

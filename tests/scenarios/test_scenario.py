@@ -13,6 +13,7 @@ from powercut.engine import events
 from powercut.scenarios import plan, scenario, schema, toml_text
 from powercut.scenarios.plan import option_text, option_values
 from powercut.scenarios.schema import STEPS, MixStep
+from powercut.scenarios.sections import ENTRIES
 from powercut.scenarios.targets import Target
 
 GOOD = """\
@@ -92,7 +93,7 @@ def test_everything_that_the_schema_shows_is_read(tmp_path: Path) -> None:
         ("keys = [5, 9]", 'keys = ["5"]', 23, "'5' is no key; write a number"),
         ('"2MiB"', '"2MB"', 12, "'2MB' is not a size"),
         ('"2MiB"', "5000", 11, "not a whole number of 4096-byte pages"),
-        ("schema = 1", "schema = 5", 1, "scenario version 5, this build reads 1 to 4"),
+        ("schema = 1", "schema = 6", 1, "scenario version 6, this build reads 1 to 5"),
         ("explore = false", "explore = 3", 16, "explore: "),
         ('name = "update"', 'name = "warm-up"', 1, "two phases have the same name"),
         ('name = "x"', 'name = "y"', 2, "named 'y', its file 'x'"),
@@ -166,6 +167,8 @@ def test_option_lines() -> None:
     assert option_values(description) == {"top": ["4", "2", "..."]}
 
 
+#: Keys that lead to other scenarios of the file.
+SECTIONS = {"variant", *ENTRIES}
 #: Every key of the file.
 WHOLE: dict[str, Any] = {
     "schema": 2,
@@ -182,7 +185,14 @@ WHOLE: dict[str, Any] = {
         {"name": "run", "cut_at": "move.copied", "steps": [{"op": "insert", "from": 1, "to": 2}]},
         {"name": "race", "threads": [[{"op": "insert", "keys": [3]}], [{"op": "lookup", "keys": [3]}]]},
     ],
-    "known_bug": {"toggle": "a", "expected": ["lost-item"], "cause": {"kind": "order"}, "source": "A paper."},
+    "known_bug": {
+        "toggle": "a",
+        "expected": ["lost-item"],
+        "cause": {"kind": "order"},
+        "source": "A paper.",
+        "minimal": {"invariant": "lost-item", "before": 9, "after": 7, "case": "insert(1)"},
+        "why_not_fewer": "It is full.",
+    },
     "search": {"kind": "bounded", "preemptions": 2, "schedules": 9},
     "define": {"items_moved": {"marks": ["move.*"]}},
     "claim": [{"claim": "insert.stores <= 1", "cites": "3.1"}],
@@ -190,7 +200,7 @@ WHOLE: dict[str, Any] = {
 
 
 def test_a_scenario_is_written_with_all_its_keys() -> None:
-    assert set(WHOLE) == set(schema.keys_at([])) - {"variant"}, "give the new key a value in WHOLE"
+    assert set(WHOLE) == set(schema.keys_at([])) - SECTIONS, "give the new key a value in WHOLE"
     content = schema.ScenarioFile.model_validate(WHOLE)
     text = toml_text.render(content)
     assert schema.ScenarioFile.model_validate(tomllib.loads(text)) == content, (
@@ -199,7 +209,7 @@ def test_a_scenario_is_written_with_all_its_keys() -> None:
 
 
 def test_a_variant_may_say_every_key_but_the_version() -> None:
-    assert set(schema.keys_at(["variant"])) == set(schema.keys_at([])) - {"schema", "variant"}, "add it to Variant"
+    assert set(schema.keys_at(["variant"])) == set(schema.keys_at([])) - {"schema", *SECTIONS}, "add it to Variant"
 
 
 @pytest.mark.parametrize(
@@ -207,7 +217,7 @@ def test_a_variant_may_say_every_key_but_the_version() -> None:
 )
 def test_the_document_has_every_key(table: str | None) -> None:
     example = (paths.scenario_dir() / "SCHEMA.md").read_text().partition("```toml\n")[2].partition("```")[0]
-    for key in set(schema.keys_at([table] if table else [])) - {"variant"}:
+    for key in set(schema.keys_at([table] if table else [])) - SECTIONS:
         assert re.search(rf"(^|[\s{{])\[*{key}(\]| =)", example), (
             f"scenarios/SCHEMA.md: the first example lacks '{key}'"
         )
