@@ -61,14 +61,14 @@ FIRST_RUN = (
 
 def record(folder: Path) -> Path:
     """Everything that the report shows, each command once; returns the report."""
-    bug = ROOT / "scenarios" / "known_bugs" / "level" / f"{BUG}.toml"
+    bug = f"known_bugs/level/{BUG}"
     steps = (
         ("cost", "level:published", "path:hardened", "bch:hardened", "pfht:hardened", "--format", "text"),
         ("fidelity", "level"),
         ("necessity", "level:hardened"),
         ("audit", *VARIANTS, "--images", "2000"),
         ("run", *VARIANTS, "--explain", "0", "--format", "text"),
-        ("run", "level:hardened", "--scenario", str(bug), "--explain", "1", "--format", "text"),
+        ("run", "level:hardened", "--scenario", bug, "--explain", "1", "--format", "text"),
     )
     folder.mkdir(parents=True, exist_ok=True)
     for number, (command, *arguments) in enumerate(steps):

@@ -191,7 +191,7 @@ def _spellings(item: Scenario) -> list[str]:
     """The paths that name a scenario: of its file, and as if it had one for itself."""
     root = paths.scenario_dir()
     files = {item.path, item.own_path}
-    found = [paths.relative(path) for path in files]
+    found = [*map(str, files), *map(paths.relative, files)]
     if item.path.is_relative_to(root):
         own = item.own_path.relative_to(root)
         found += [*(str(path.relative_to(root)) for path in files), str(own.with_suffix("")), str(own.parent)]

@@ -31,7 +31,7 @@ from powercut.findings.finding_records import FINDING_VERSION
 from powercut.gate import baseline, suppressions
 from powercut.gate.gate import open_gate
 from powercut.runs import reproduce
-from powercut.scenarios import plan, scenario, targets
+from powercut.scenarios import catalog, plan, scenario, targets, toml_text
 from powercut.scenarios.toml_text import toml_value
 from powercut_reports import text
 from powercut_reports.gate_formats import RENDERERS
@@ -209,11 +209,8 @@ def kinds() -> list[Kind]:
     runs = json.loads((DATA / "sample_runs.json").read_text())
     runs = runs if isinstance(runs, list) else [runs]
     found = [{**blank_finding(), **finding} for run in runs for finding in run["findings"]]
-    tables = [
-        {**table, "name": "mutant"}
-        for path in sorted(SCENARIOS.rglob("*.toml"))[:60]
-        if "schema" in (table := tomllib.loads(path.read_text()))
-    ]
+    tables = [{**tomllib.loads(toml_text.render(item.content)), "name": "mutant"} for item in catalog.everything()[::9]]
+    tables += [tomllib.loads(path.read_text()) for path in sorted((SCENARIOS / "known_bugs").glob("*.toml"))]
     rules = {
         "suppress": [
             {"fingerprint": "0123456789ab", "reason": "known", "expires": datetime.date(2999, 1, 1)},
@@ -308,7 +305,7 @@ def write_engine_seeds(folder: Path) -> None:
     """Valid inputs of the engine, for `powercut-mutants`: one file for each of its kinds."""
     folder.mkdir(parents=True, exist_ok=True)
     engine_path, trace = paths.engine(), folder / "trace"
-    lost = scenario.load(SCENARIOS / "self_test" / "lost_item.toml")
+    lost = next(item for item in catalog.self_tests() if item.name == "lost_item")
     target = targets.find("patterns")
     content = plan.build(target, variant=lost.bug.variant, scenario=lost, seed=1, toggle=lost.bug.toggle)
     (folder / "plan").write_text(json.dumps(content))

@@ -10,12 +10,9 @@ from powercut.cli.appendix_parts import Measured
 from powercut.cli.main import main
 from powercut_reports.tables import appendix
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 def test_an_appendix_end_to_end(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plain = ROOT / "scenarios" / "known_good" / "plain.toml"
-    arguments = ["appendix", "patterns:hardened", "--scenario", str(plain), "--seed", "3", "--out", "out"]
+    arguments = ["appendix", "patterns:hardened", "--scenario", "known_good/plain", "--seed", "3", "--out", "out"]
     assert main(arguments) == ExitCode.CLEAN
     assert capsys.readouterr().out == "", "what it says goes to stderr"
     written = (folder / "out" / "appendix" / appendix.BODY).read_text()

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from powercut.base import paths
 from powercut.base.errors import UsageError
 from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
 from powercut.gate import baseline
-from powercut.scenarios import catalog
+from powercut.scenarios import catalog, toml_text
 from powercut_records.finding import Suppression
 from powercut_records.run import RunRecord
 from reports.tests.typed import run_of
@@ -229,8 +228,9 @@ def test_a_planted_bug_is_new_and_then_fixed(
     require_engine()
     monkeypatch.chdir(tmp_path)
     catalog.forget()
-    source = paths.scenario_dir() / "known_bugs" / "level" / "insert-top-token-first.toml"
-    buggy, _, table = source.read_text().partition("[known_bug]\n")
+    (known,) = catalog.matching("known_bugs/level/insert-top-token-first")
+    text = toml_text.render(known.content.model_copy(update={"name": "planted"}))
+    buggy, _, table = text.partition("[known_bug]\n")
     scenario = tmp_path / "planted.toml"
     judged = ["level:published", "--scenario", "duplicates_*", "--scenario", "./planted.toml"]
 

@@ -362,8 +362,16 @@ def test_nothing_is_redundant_that_the_survey_does_not_call_so(
 @pytest.mark.long
 def test_a_named_helper_has_a_site_for_each_line_that_calls_it(tmp_path: Path) -> None:
     require_engine()
-    plain = str(Path(__file__).resolve().parents[2] / "scenarios" / "known_good" / "plain.toml")
-    arguments = ["necessity", "patterns:hardened", "--scenario", plain, "--helper", "SetState", "--out", str(tmp_path)]
+    arguments = [
+        "necessity",
+        "patterns:hardened",
+        "--scenario",
+        "known_good/plain",
+        "--helper",
+        "SetState",
+        "--out",
+        str(tmp_path),
+    ]
     assert main([*arguments, "--json"]) == ExitCode.CLEAN
     record = json.loads((tmp_path / "necessity" / "patterns-hardened.json").read_text())
     calls = [site for site in record["sites"] if site["source"].startswith("SetState(")]

@@ -17,20 +17,21 @@ import pytest
 from powercut.base import paths
 from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
+from powercut.scenarios import catalog, toml_text
 from tests.real_engine import require_engine
 
 pytestmark = pytest.mark.slow
 
-#: Planted bugs of three targets, by their scenario files.
+#: Planted bugs of three targets, by their scenarios.
 CASES = {
     "patterns": [
-        f"self_test/{name}.toml" for name in ("lost_item", "torn_value", "structure", "wild_store", "not_idempotent")
+        f"self_test/{name}" for name in ("lost_item", "torn_value", "structure", "wild_store", "not_idempotent")
     ],
     "level": [
-        f"known_bugs/level/{name}.toml"
+        f"known_bugs/level/{name}"
         for name in ("update-token-first", "undo-log-unordered", "move-token-first", "log-free-update-two-writes")
     ],
-    "pfht": [f"known_bugs/pfht/{name}.toml" for name in ("insert-token-first", "log-unordered", "move-clear-first")],
+    "pfht": [f"known_bugs/pfht/{name}" for name in ("insert-token-first", "log-unordered", "move-clear-first")],
 }
 
 
@@ -43,18 +44,17 @@ class Sources:
         for part in ("common", name):
             shutil.copytree(home / "targets" / part, folder / "targets" / part)
         self.library = folder / f"libpowercut-{name}.so"
-        self.scenarios = [str(self._planted(home / "scenarios" / file)) for file in chosen or CASES[name]]
+        self.scenarios = [str(self._planted(scenario)) for scenario in chosen or CASES[name]]
         self.build()
 
-    def _planted(self, file: Path) -> Path:
+    def _planted(self, name: str) -> Path:
         """The scenario with its bug as a setting, under a name of its own: a known bug is run by its own command."""
-        text, _, bug = file.read_text().partition("[known_bug]")
-        toggle = re.search(r'^toggle = "(.+)"$', bug, re.M)
-        assert toggle is not None
-        config = f'[config]\nbug = "{toggle[1]}"\n'
-        text = text.replace("[config]\n", config) if "[config]" in text else text.replace("[pool]", f"{config}\n[pool]")
-        copy = self.folder / f"{toggle[1]}.toml"
-        copy.write_text(text)
+        (item,) = catalog.matching(name)
+        toggle = item.bug.toggle
+        config = {"bug": toggle, **item.content.config}
+        planted = item.content.model_copy(update={"name": toggle, "config": config, "known_bug": None})
+        copy = self.folder / f"{toggle}.toml"
+        copy.write_text(toml_text.render(planted))
         return copy
 
     def build(self) -> None:

@@ -16,7 +16,7 @@ from tests.symbols.test_edited_sources import Sources
 
 pytestmark = pytest.mark.slow
 
-SCENARIOS = ["self_test/lost_item.toml", "self_test/torn_value.toml"]
+SCENARIOS = ["self_test/lost_item", "self_test/torn_value"]
 #: The functions of these two bugs.
 FUNCTIONS = ("SetState", "UpdateInPlace")
 
