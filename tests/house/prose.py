@@ -134,7 +134,8 @@ def _paragraphs(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
             open_ = False
             continue
         item = re.match(r"\s*(?:[-*+•] |\d+[.)] |[A-Za-z]\) |:param |@\w+ |>>>)", text)
-        if inside or not text.strip() or text.lstrip().startswith("|") or (not open_ and text.startswith("    ")):
+        drawn = text.lstrip().startswith("|") or re.search(r"\S {3,}\S", text)
+        if inside or not text.strip() or drawn or (not open_ and text.startswith("    ")):
             open_ = False
         elif item:
             found.append((line, text[item.end() :]))

@@ -1,7 +1,7 @@
 /* Keys in the adaptive radix tree of PMDK's examples (libart), which is built as it is.
  *
  *   tree put FILE KEY...      puts each key, with itself as the value; makes FILE if there is none
- *   tree check FILE KEY...    opens FILE as a restart does, goes on with three new keys, and looks for those named */
+ *   tree check FILE KEY...    opens FILE as a restart does, goes on with three new keys, and looks for the KEYs */
 #include <libpmemobj.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -105,7 +105,7 @@ class Table {
     if (status != POWERCUT_OK && status != POWERCUT_NOT_FOUND) Fail("a count cannot be read");
     return status == POWERCUT_OK ? count : 0;
   }
-  // What was counted is durable.
+  // Makes all counts durable.
   void Sync() {
     if (target_->maintain(table_, "sync") != POWERCUT_OK) Fail("the table is full");
   }

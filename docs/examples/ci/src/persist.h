@@ -1,4 +1,4 @@
-/* What makes a store durable on x86-64. */
+/* Makes stores durable on x86-64. */
 #ifndef PERSIST_H_
 #define PERSIST_H_
 
