@@ -13,8 +13,9 @@ hypothesis.settings.load_profile("powercut")
 
 pytest_plugins = ["pytester"]
 
-# What no set-up can install: tools that no distribution carries, and instructions of another processor. A skip for want
-# of one of these is right even where POWERCUT_REQUIRE_TOOLS is set; the reason of the skip starts with these words.
+# Reasons that no set-up can mend: tools that no distribution carries, and instructions of another processor. A skip for
+# want of one of these is right even where POWERCUT_REQUIRE_TOOLS is set; the reason of the skip starts with these
+# words.
 NOT_INSTALLABLE = ("Pin", "this processor lacks ")
 
 
@@ -37,7 +38,7 @@ def nothing_left_open(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What tests give to powercut is not remembered for the person who runs them (powercut.base.trust)."""
+    """Files that tests give to powercut are not remembered for the person who runs them (powercut.base.trust)."""
     before = os.environ.get("XDG_STATE_HOME")
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
     yield

@@ -212,7 +212,7 @@ def explore() -> None:
 
 
 def schedules(plan: dict[str, Any]) -> dict[str, Any] | None:
-    """Of a plan with threads: as many as were asked for."""
+    """For a plan with threads: as many as were asked for."""
     threads = next((phase["threads"] for phase in plan["scenario"]["phases"] if "threads" in phase), None)
     if threads is None:
         return None

@@ -1,7 +1,7 @@
 """Children of tests that are to be interrupted.
 
 Children ignore the signals that this process ignores. A shell ignores SIGINT and SIGQUIT for a command that it puts
-into the background (`nohup make test &`), and some systems for continuous integration start their jobs like that.
+into the background (`nohup make test &`). Some systems for continuous integration start their jobs like that.
 """
 
 import signal

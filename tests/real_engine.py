@@ -1,4 +1,4 @@
-"""What the tests of the real engine share: recording a scenario, exploring the trace, reading what came of it."""
+"""Helpers of the tests of the real engine: recording a scenario, exploring the trace, reading the results."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Subject:
 
 @dataclass(frozen=True, kw_only=True)
 class Exploration:
-    """What `powercut-engine explore` answered."""
+    """The answer of `powercut-engine explore`."""
 
     events: list[Json]
     dump: str | None = None
@@ -141,7 +141,7 @@ class BadAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class BadAnswers:
-    """What a run found bad, by the versions of the obligation: after one power cut, and after one or more."""
+    """Wrong answers of a run, by the versions of the obligation: after one power cut, and after one or more."""
 
     first: dict[BadAnswer, set[int]]
     any: dict[BadAnswer, set[int]]

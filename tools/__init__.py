@@ -1,1 +1,1 @@
-"""What maintainers run; no part of what users install."""
+"""Tools of the maintainers; no part of the package that users install."""

@@ -1,13 +1,13 @@
 """Which lines of a scheme's protocol its core scenarios reach: `python -m tools.coverage [SCHEME]…`.
 
-Each core scenario is recorded on a library that counts the lines that run, which covers the operations. Its
-crash images are opened and queried on the same library by the audit's plain runner, which covers recovery. Planted
-bugs have lines in the same sources: their scenarios are recorded with the bug, and add nothing else. What is not
-protocol is left out: the target's face to powercut and its checks (`LEFT_OUT`), and what all schemes share.
+Each core scenario is recorded on a library that counts the lines that run, which covers the operations. Its crash
+images are opened and queried on the same library by the audit's plain runner, which covers recovery. Planted bugs have
+lines in the same sources: their scenarios are recorded with the bug, and add nothing else. Code outside of the protocol
+is left out: the target's face to powercut and its checks (`LEFT_OUT`), and code that all schemes share.
 
 A family of schemes has one protocol, in a folder of its own below `targets/common`, and each member's options reach a
-part of it. The folder is judged once, in a row of its own: a line of it is reached when a member reached it. That takes
-all members; without some of them the row says which.
+part of it. The folder is judged once, in a row of its own: a line of it is reached when a member reached it. The row
+needs all members; without some of them it says which.
 
 The gate is the share of all lines of a row. Lines that were never reached are listed by file.
 """
@@ -40,7 +40,7 @@ _TOOLS = ("llvm-profdata-19", "llvm-cov-19")
 
 @dataclass(frozen=True, kw_only=True)
 class Lines:
-    """What ran of one file: the lines that hold code, and those of them that never ran."""
+    """Coverage of one file: the lines that hold code, and those of them that never ran."""
 
     path: Path
     counted: frozenset[int]
@@ -49,14 +49,14 @@ class Lines:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What ran of a scheme's own folder, or of one that a family shares."""
+    """Coverage of a scheme's own folder, or of a folder that a family shares."""
 
     name: str
     files: tuple[Lines, ...]
 
     @property
     def share(self) -> float | None:
-        """Of all lines that hold code; None without any."""
+        """Share of all lines that hold code; None without any."""
         lines = sum(len(item.counted) for item in self.files)
         return 1 - sum(len(item.missed) for item in self.files) / lines if lines else None
 
@@ -170,8 +170,9 @@ def _tool(name: str, *arguments: str) -> str:
 def _lines(file: dict[str, Any]) -> Lines:
     """Counts of lines from the segments of llvm-cov: [line, column, count, has count, is region entry, is gap].
 
-    As llvm-cov has them: a line has the largest count of what begins on it and of what reaches into it from above. So
-    which lines hold code does not depend on what ran, though segments of equal counts are joined. Gaps are blank.
+    As llvm-cov has them: a line has the largest count of the segments that begin on it and of those that reach into it
+    from above. Which lines hold code therefore does not depend on the run, though segments of equal counts are joined.
+    Gaps are blank.
     """
     segments = file["segments"]
     counts: dict[int, int] = {}
@@ -210,7 +211,7 @@ def _judge(row: Row) -> ExitCode:
 
 
 def _judge_shared(folder: str, measured: dict[str, tuple[Lines, ...]]) -> ExitCode:
-    """The same for what a family shares, of which every member is needed."""
+    """Returns the row of a folder that a family shares, of which every member is needed."""
     missing = [name for name in members(folder) if name not in measured]
     row = shared_row(folder, (item for files in measured.values() for item in files))
     if not missing:

@@ -66,7 +66,7 @@ def cause_of(record: FindingRecord, context: Context) -> Cause:
         ("cceh/key-before-value", "reorder", "cceh/segment.cc", "cceh/segment.cc"),
         # A device has one flush for all that was written.
         ("mdb_l/stage_unflushed", "flush-and-fence", "counting/change.cc", "maintain(sync) returns"),
-        # What A clears for is stored before B: a path of buckets is walked from its other end.
+        # A clears its place for an item that is stored before B: a path of buckets is walked from its other end.
         ("smartcuckoo/move-forward", "reorder", "smartcuckoo/insert.cc", "smartcuckoo/insert.cc"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What is explained of many runs, and that it does not depend on what was begun ahead of a run's turn."""
+"""Which findings of many runs are explained, and that the choice does not depend on work ahead of a run's turn."""
 
 from __future__ import annotations
 

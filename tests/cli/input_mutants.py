@@ -1,8 +1,8 @@
 """Mutants of every file that the Python half reads, through its readers (`python -m tests.cli.input_mutants`).
 
 A valid input is changed in its bytes or in its structure, and given to the code of the command that reads it. It must
-be taken or be refused with a PowercutError; anything else that is raised is a traceback. The same seed
-gives the same mutants. What the engine reads is mutated by `powercut-mutants` (engine/fuzz).
+be taken or be refused with a PowercutError; anything else that is raised is a traceback. Equal seeds give equal
+mutants. Inputs of the engine are mutated by `powercut-mutants` (engine/fuzz).
 """
 
 import argparse
@@ -246,7 +246,7 @@ def kinds() -> list[Kind]:
 
 
 def blank_finding() -> dict[str, Any]:
-    """What a finding record must have."""
+    """A finding record with the fields that it must have."""
     return {
         "finding": FINDING_VERSION,
         "fingerprint": "0123456789ab",
@@ -262,7 +262,7 @@ def blank_finding() -> dict[str, Any]:
 
 
 def binary_stream() -> bytes:
-    """What a binary tracer writes of a small program (tracer/stream/STREAM.md): a record of every type."""
+    """The stream of a binary tracer for a small program (tracer/stream/STREAM.md): a record of every type."""
     site, stacked = struct.pack("<II", 0, 0), struct.pack("<II", 0, 1)
 
     def record(kind: int, payload: bytes = b"", *, code: int = 0, flags: int = 0) -> bytes:

@@ -139,7 +139,7 @@ def test_records_keep_the_umask(tmp_path: Path) -> None:
 
 
 class TestTrust:
-    """What a file names runs only when its user has named it before."""
+    """A library or command that a file names runs only when its user has named it before."""
 
     @pytest.fixture(autouse=True)
     def own_list(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

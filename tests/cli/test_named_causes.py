@@ -1,4 +1,4 @@
-"""What went wrong is said by its cause, through the real command line: limits of the system, odd files, odd numbers."""
+"""A failure is said by its cause, through the real command line: limits of the system, odd files, odd numbers."""
 
 from __future__ import annotations
 

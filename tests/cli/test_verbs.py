@@ -9,7 +9,7 @@ import pytest
 
 from powercut.cli import verbs
 
-#: Of the interpreter, Typer and this package; altair alone brings five times as many.
+#: Modules of the interpreter, Typer and this package; altair alone brings five times as many.
 _MOST_MODULES = 220
 
 _TELL = """

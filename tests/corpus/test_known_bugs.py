@@ -1,11 +1,11 @@
 """The bug corpus on the real engine, and every planted bug of level in every scenario that reaches it.
 
-A bug *reaches* a scenario when the toggled recording differs from the plain one in what the explored phases
-store, flush or fence (kinds, offsets, bytes, order; not call stacks), in what is visible or durable when they
-begin, or, for a bug of recovery (`RECOVERY`), when the explored phases pass a mark that its recovery acts on.
-A bug that reaches a scenario must be found there, unless `UNOBSERVABLE` says why no crash image can show it; and
-then the eager reference has to confirm that the plain and the toggled run give the same results, so the table
-cannot hide a bug that is missed.
+A bug *reaches* a scenario under one of three conditions on the toggled and the plain recording. Their explored phases
+store, flush or fence differently (kinds, offsets, bytes, order; not call stacks). Or the visible or durable contents
+differ when these phases begin. Or, for a bug of recovery (`RECOVERY`), the explored phases pass a mark that its
+recovery acts on. A bug that reaches a scenario must be found there, unless `UNOBSERVABLE` says why no crash image can
+show it. Then the eager reference has to confirm that the plain and the toggled run give the same results. The table
+thus cannot hide a bug that is missed.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def symbolizer() -> Iterator[Symbolizer]:
         yield running
 
 
-#: What is wrong was durable before the cut, so no store decides: the finding names the operation alone.
+#: Bugs whose wrong data were durable before the cut, so no store decides: the finding names the operation alone.
 NO_LINE = {
     "dash_lh/split-not-finished",
     "level/erase-leaves-duplicate",
@@ -111,13 +111,13 @@ NO_LINE = {
 
 
 def test_every_known_bug_names_its_line() -> None:
-    # What threads do wrong is a schedule, and often no store is lost.
+    # A fault of threads is a schedule, and often no store is lost.
     alone = [item for item in catalog.known_bugs() if item.content.race is None]
     without = {item.bug_id for item in alone if item.bug.site is None}
     assert without == NO_LINE, f"give [known_bug] a 'site' (scenarios/SCHEMA.md): {sorted(without ^ NO_LINE)}"
 
 
-#: Of threads, and with so many schedules that they take half a minute or more.
+#: Bugs of threads with so many schedules that they take half a minute or more.
 MANY_SCHEDULES = {"dash/threads_directory_unlocked", "dash/threads_directory_unlocked_early"}
 
 
@@ -195,7 +195,7 @@ def test_bug_is_found_wherever_it_reaches(cell: Cell, tmp_path: Path) -> None:
     assert all(result.result["coverage"]["kind"] == "complete" for result in results)
     assert answers(results[0].dump) == answers(results[1].dump), f"not true: {cell.reason}"
     if cell.reason == SAME_LINE:
-        # What the plain run orders by a fence and the toggled one does not, lies in one line each time.
+        # The stores that the plain run orders by a fence and the toggled one does not lie in one line each time.
         assert all(len(lines) <= 1 for lines in new_epochs(cell, *traces)), f"not true: {cell.reason}"
 
 
@@ -243,7 +243,8 @@ def marks(cell: Cell, trace: Path) -> set[str]:
 
 
 def explored(cell: Cell, trace: Path) -> list[str]:
-    """What the explored phases do to the pool, after what they find there (lines that hold unflushed stores)."""
+    """Effects of the explored phases on the pool, after the state that they find there (lines that hold unflushed
+    stores)."""
     out = sorted(pending_at_start(cell, trace))
     for event in explored_events(cell, trace):
         if event["kind"] in ("store", "nt-store", "flush", "fence", "op-begin", "op-end", "cut"):

@@ -1,7 +1,8 @@
 """The root cause of every known bug is the one that its scenario says: kind, and both lines of source.
 
-What is expected (`cause` in scenarios/known_bugs/*/*.toml) was written from the sources of the schemes. Where
-the tool gives another answer and the expectation is the right one, `KNOWN_WRONG` says so, and why.
+
+The expectation (`cause` in scenarios/known_bugs/*/*.toml) was written from the sources of the schemes. Where the tool
+gives another answer and the expectation is the right one, `KNOWN_WRONG` says so, and why.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def cases(ids: list[str] | None = None) -> list[known_bugs.Case]:
 
 
 def explained(chosen: list[known_bugs.Case], out: Path) -> dict[str, list[dict[str, Any]]]:
-    """What `powercut known-bugs --explain` says of each of these bugs."""
+    """The answer of `powercut known-bugs --explain` for each of these bugs."""
     require_engine()
     with runner.open_context(paths.engine(), out) as context:
         verdict = known_bugs.run(chosen, context, jobs=len(os.sched_getaffinity(0)), explain=True)

@@ -1,4 +1,4 @@
-"""What operations cost, counted on the real engine."""
+"""Costs of operations, counted on the real engine."""
 
 import pytest
 

@@ -1,9 +1,9 @@
 """Carries out a composite GitHub action as a runner does: its own steps, in their order, with bash.
 
-What is interpreted is what `action.yml` uses: inputs with defaults, `env`, `working-directory`, `if` with the functions
-always and contains, `==`, `!=`, `&&`, `||`, `!`, outputs of steps, GITHUB_OUTPUT, GITHUB_PATH and GITHUB_STEP_SUMMARY.
-Steps with `uses` are not carried out; they are recorded with their interpreted `with`. Whatever else a file may use is
-an error here, so that a test never passes on a step that was misread.
+Only the parts that `action.yml` uses are interpreted: inputs with defaults, `env`, `working-directory`, `if` with the
+functions always and contains, `==`, `!=`, `&&`, `||`, `!`; outputs of steps, GITHUB_OUTPUT, GITHUB_PATH and
+GITHUB_STEP_SUMMARY. Steps with `uses` are not carried out; they are recorded with their interpreted `with`. Any other
+part of a file is an error here, so that a test never passes on a step that was misread.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 _STEP_KEYS = {"name", "id", "if", "shell", "run", "uses", "with", "env", "working-directory", "continue-on-error"}
-#: What `shell: bash` is, as GitHub documents it.
+#: The command behind `shell: bash`, as GitHub documents it.
 _BASH = ["bash", "--noprofile", "--norc", "-eo", "pipefail"]
 _TOKEN = re.compile(r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<op>==|!=|&&|\|\||!|\(|\)|,)|(?P<name>[A-Za-z_][\w.-]*))")
 
@@ -100,7 +100,7 @@ class Expression:
 
 @dataclass
 class Used:
-    """A step with `uses`, and whether what it names was there when it came to it."""
+    """A step with `uses`, and whether its files were there when its turn came."""
 
     uses: str
     given: dict[str, str]
@@ -108,7 +108,7 @@ class Used:
 
 @dataclass
 class Answer:
-    """What became of the action."""
+    """The result of the action."""
 
     failed: bool = False
     stdout: str = ""

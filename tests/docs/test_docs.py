@@ -29,7 +29,7 @@ ELSEWHERE = {
 }
 #: How many blocks may say `not run`; a reason that can be done away with should be.
 NOT_RUN = 10
-#: What a command line of a page begins with: an indented block that does is one that nobody would type.
+#: Beginnings of a page's command lines: nobody would type an indented block that begins with one.
 COMMANDS = r"(?:\$ |powercut |\.venv/bin/|make\b|python3? |pip |apt-get |git |CC=)"
 
 
@@ -49,7 +49,7 @@ def runnable(page: str) -> list[Block]:
 
 
 def clone(folder: Path) -> Path:
-    """What a reader in the root of a clone sees, with an output folder of their own, and a program."""
+    """The root of a clone as a reader sees it, with an output folder of their own, and a program."""
     for name in (".venv", "build", "targets", "scenarios", "docs", "checker", "tools", "Makefile", "pyproject.toml"):
         (folder / name).symlink_to(ROOT / name)
     return program(folder)
@@ -265,7 +265,7 @@ def test_site_is_built_and_has_every_page(site: Path) -> None:
 
 
 def test_a_reader_of_the_site_can_choose_every_page() -> None:
-    """What `nav` leaves out is built, and nobody comes there."""
+    """A page that `nav` leaves out is built, and nobody comes there."""
     nav = read("mkdocs.yml").partition("\nnav:\n")[2]
     schemes = [f"targets/{target.parent.name}/README.md" for target in sorted(ROOT.glob("targets/*/target.cc"))]
     for scheme in schemes:

@@ -59,7 +59,7 @@ def test_page_does_what_it_says(example: str, tmp_path: Path) -> None:
 
 
 def counted_by_hand(files: list[Path]) -> Counter[tuple[str, str]]:
-    """What `tf_idf counts` prints, by the obvious way."""
+    """The output of `tf_idf counts`, by the obvious way."""
     counts: Counter[tuple[str, str]] = Counter()
     for file in files:
         words = re.findall("[a-z]+", file.read_bytes().decode("latin-1").translate(_LOWER))

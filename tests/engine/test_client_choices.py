@@ -18,7 +18,7 @@ from powercut.scenarios.targets import Selection
 from tests.real_engine import Exploration, Subject, explore, record, trace_events
 
 Json = dict[str, Any]
-#: Of each: a target, and one of its bugs that two threads with one operation each show.
+#: Targets, each with one of its bugs that two threads with one operation each show.
 BUGS = [("turbohash", "dirty_hit"), ("pclht", "get_unpersisted"), ("clevel", "hit_not_persisted"), ("level", None)]
 
 
@@ -53,7 +53,7 @@ def judged(made: Scenario, target: str, bug: str | None, folder: Path) -> Explor
 
 
 def answers(found: Exploration) -> set[str]:
-    """What was asked after which cuts, and every answer: the dump without the numbers of crash points."""
+    """The queries after their cuts, and every answer: the dump without the numbers of crash points."""
     assert found.dump is not None
     return {line.split(" ", 1)[1] for line in found.dump.splitlines()}
 
@@ -100,8 +100,8 @@ def count(made: Scenario, target: str, variant: str, folder: Path) -> int:
 
 
 def test_a_choice_that_no_client_has_is_not_offered(real_engine: None, tmp_path: Path) -> None:
-    """Of three threads that are alike, one may take up what leaves another one nothing: not in its place in the order,
-    nor against the rule of inserts. That is no deadlock."""
+    """One of three equal threads may take up an operation that leaves another thread nothing: not in its place in the
+    order, nor against the rule of inserts. Such a state is no deadlock."""
     selection, shape = Selection(target=targets.find("cceh"), variant="published"), Shape(threads=3, operations=2)
     (made,) = [item for item in clients.groups(selection, shape).scenarios if item.name == "clients_3x2_i2"]
     firsts = [("insert", 2), *((kind, key) for kind in clients.KINDS[1:] for key in shape.keys)]
@@ -115,7 +115,8 @@ def test_a_choice_that_no_client_has_is_not_offered(real_engine: None, tmp_path:
 
 
 def test_threads_that_differ_are_not_exchanged(real_engine: None, tmp_path: Path) -> None:
-    """What only one of two threads may take up it may take up, whatever its number and the other's choice."""
+    """An operation that only one of two threads may take up is open to it, whatever its number and the other's
+    choice."""
     update, erase = ("update", 1), ("erase", 1)
     for threads, clients_of_it in (([[update, erase], [update]], 2), ([[update], [erase, update]], 2)):
         made = scenario("turbohash", "at_once", [[any_of(operations)] for operations in threads], alike=True)
@@ -130,7 +131,7 @@ def test_more_operations_than_can_be_told_are_refused(real_engine: None, tmp_pat
 
 
 def test_choices_keep_the_rule_of_inserts(real_engine: None, tmp_path: Path) -> None:
-    """Of a target that does not check keys, no client is run in which an insert may meet its key."""
+    """For a target that does not check keys, no client is run in which an insert may meet its key."""
     selection, shape = Selection(target=targets.find("cceh"), variant="published"), Shape(threads=2, operations=1)
     _, known = clients.for_threads(selection, {})
     assert not known.traits["checks_exists"]

@@ -210,7 +210,7 @@ def test_nonsense_is_refused(clean: Path, tmp_path: Path) -> None:
 
 
 def test_no_store_passes_another_one_to_the_same_bytes(logged: Path, tmp_path: Path) -> None:
-    """Of two stores of one operation to one place, neither way."""
+    """Two stores of one operation to one place are moved in neither direction."""
     before: dict[int, Json] = {}
     for event in trace_events(logged):
         if event["kind"] == "op-begin":

@@ -1,7 +1,7 @@
-"""What exploring a table on flash costs, in what is run: a page costs what may have changed with it, and no more.
+"""The cost of exploring a table on flash, in runs: a page costs as much as may have changed with it, and no more.
 
-Counts of runs stand for time, which tests share their machine for. That nothing is left out for it the eager reference
-says, which asks everything everywhere.
+Counts of runs stand for time, which tests share their machine for. The eager reference, which asks everything
+everywhere, shows that nothing is left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a phase asks of its threads happens: else the run is unknown, or refused, and never clean."""
+"""The operations that a phase asks of its threads happen: else the run is unknown, or refused, and never clean."""
 
 from __future__ import annotations
 

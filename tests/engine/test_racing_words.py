@@ -1,7 +1,7 @@
 """Random programs with plain racy loads and stores leave the same with all savings of the search and without them.
 
-The slow way switches threads before every use of a word that threads share, and so is a reference for which uses race
-(replayer/SCHEDULES.md, "Which uses are visible").
+The slow way switches threads before every use of a word that threads share. It is thus a reference for the uses that
+race (replayer/SCHEDULES.md, "Which uses are visible").
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KEYS = 100_000
 
 
 def searched(threads: list[list[int]], folder: Path, **search: Any) -> dict[str, Any]:
-    """What the search says of inserts of these keys (checker/testdata/racing_words.cc)."""
+    """The result of the search for inserts of these keys (checker/testdata/racing_words.cc)."""
     steps = [[{"op": "insert", "keys": [key]} for key in keys] for keys in threads]
     plan = {
         "plan": 1,

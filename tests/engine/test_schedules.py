@@ -1,4 +1,4 @@
-"""A trace of many schedules: what follows one run refuses it, and each schedule of it is such a run."""
+"""A trace of many schedules: commands for one run refuse the trace, and each schedule of the trace is such a run."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_one_schedule_is_a_run_that_shows_its_finding(tree: Path, tmp_path: Path
 @pytest.mark.parametrize("bug", THREAD_BUGS, ids=lambda bug: bug.scenario.bug_id)
 @pytest.mark.parametrize("planted", [True, False], ids=["bug", "twin"])
 def test_savings_lose_nothing(real_engine: None, tmp_path: Path, bug: Subject, planted: bool) -> None:
-    """What SCHEDULES.md argues for, against every use of a shared place, and places told by all that was read."""
+    """The arguments of SCHEDULES.md, against every use of a shared place, and places told by all that was read."""
     subject = bug if planted else bug.without_toggle()
     slow, fast = (explore(record(subject, tmp_path, search={"slow": slowly})) for slowly in (True, False))
     counts, fewer = (found.result["coverage"]["schedules"] for found in (slow, fast))

@@ -1,9 +1,9 @@
 """Every way of exploring gives the same results.
 
-`exhaustive` shares nothing between images and is obvious; `read-driven` is clever. Both write down every
-distinct (crash point, depth, query, result), and the two files must be the same bytes. So a branch that the
-read-driven explorer misses, a candidate set filtered too far, a result remembered for too long, or a reset
-that leaves something behind shows as a difference, on every scenario and whatever the oracle makes of it.
+`exhaustive` shares nothing between images and is obvious; `read-driven` is clever. Both write down every distinct
+(crash point, depth, query, result), and the two files must be the same bytes. Each of these faults thus shows as a
+difference, on every scenario and whatever the oracle makes of it: a branch that the read-driven explorer misses; a
+candidate set filtered too far; a result remembered for too long; a reset that leaves something behind.
 """
 
 from __future__ import annotations
@@ -204,10 +204,10 @@ def test_remembered_results_are_those_of_a_run(subject: Subject, tmp_path: Path)
 def test_asking_only_what_is_new_passes_over_no_bad_answer(subject: Subject, tmp_path: Path) -> None:
     """The default run against the runs that ask everything everywhere, by what is judged bad.
 
-    What the default run tells of must be told of by the others: under the same version of what is legal, and after as
-    many cuts. What the others tell of, it must tell of as well, but for two things that it need not ask again. An
-    answer that was bad already under an earlier version stays bad when an operation only adds to what is legal. And
-    what was told of after one cut is not told again of a cut in recovery.
+    The others must tell every result of the default run: under the same version of what is legal, and after as many
+    cuts. The default run must tell every result of the others as well, with two exceptions that it need not ask again.
+    An answer that was bad already under an earlier version stays bad when an operation only adds to what is legal. A
+    result that was told after one cut is not told again for a cut in recovery.
     """
     trace = record(subject, tmp_path)
     quick = bad_answers(trace)

@@ -1,4 +1,4 @@
-"""Running foreign commands: how they ended, what they said, and nothing of them left."""
+"""Running foreign commands: how the commands ended, their output, and that no process is left."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What says that findings are one bug: which store each blames, the cause it has, and the check that it shares one."""
+"""Evidence that findings are one bug: which store each blames, its cause, and the check that two share a cause."""
 
 from pathlib import Path
 from typing import Any

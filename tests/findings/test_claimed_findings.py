@@ -1,4 +1,4 @@
-"""What a page says that powercut finds is found: the example of the target ABI, with each line left out that it names.
+"""The findings that a page claims are found: the example of the target ABI, with each line left out that it names.
 
 `test_docs.py` types the commands of pages, `test_new_target.py` and `test_examples.py` those of READMEs; here are the
 claims that stand in a code block.

@@ -1,4 +1,4 @@
-"""The failure database: what it keeps, what it leaves out, and what a run makes of the replays."""
+"""The failure database: the entries that it keeps and leaves out, and a run's conclusions from the replays."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_a_finding_that_the_engine_cannot_replay_has_no_entry() -> None:
     assert failures.entry(finding_of({"fingerprint": "0123456789ab"}), {}) is None
 
 
-# What a run makes of it, with canned answers of the engine.
+# A run's conclusions from it, with canned answers of the engine.
 
 
 @pytest.fixture
@@ -236,7 +236,7 @@ def test_entries_of_another_plan_are_not_replayed(replaying: House, capfd: pytes
     assert "earlier" not in "".join(capfd.readouterr())
 
 
-# The same with the engine.
+# These conclusions with the engine.
 
 
 @pytest.mark.slow

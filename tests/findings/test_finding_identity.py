@@ -1,4 +1,4 @@
-"""The same finding, whichever way an exploration met it: strategy and --jobs change neither its name nor its story."""
+"""A finding has one name, whichever way an exploration met it: strategy and --jobs change neither name nor story."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.real_engine import Subject, explore, planted_bugs, record
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("real_engine")]
 
-#: Of level: a resize, an undo log, a movement, an update in place, a leak.
+#: Bugs of level: a resize, an undo log, a movement, an update in place, a leak.
 LEVEL = ("expand_uninitialised", "log_unordered", "move_unordered", "update_unordered", "leak_new_level")
 WAYS = (("--jobs", "4"), ("--no-remember",), ("exhaustive",))
 

@@ -64,7 +64,7 @@ def test_a_store_is_told_by_its_own_line(tmp_path: Path) -> None:
 
 
 def test_a_flush_helper_of_any_name_is_told_by_its_callers(tmp_path: Path) -> None:
-    """`pflush` is in no list of names: it never stores, it flushes, and two places call it. So does `pflush_all`."""
+    """`pflush` and `pflush_all` are in no list of names: they never store, they flush, and two places call each."""
     stacks = [[9, 40], [9, 10, 50], [9, 10, 41]]
     told = rows(tmp_path, *(("redundant-flush", 1, stack) for stack in stacks), stores=[8, 40, 41, 50], flushes=stacks)
     assert told == [
@@ -73,7 +73,7 @@ def test_a_flush_helper_of_any_name_is_told_by_its_callers(tmp_path: Path) -> No
 
 
 def test_a_function_that_stores_or_has_one_caller_is_no_flush_helper(tmp_path: Path) -> None:
-    """What stores as well is code of its own, and what one place calls is as good a place as that."""
+    """A function that stores as well is code of its own, and the only caller of a function is as good a place as it."""
     stacks = [[9, 40], [9, 50], [60, 41]]
     told = rows(tmp_path, *(("redundant-flush", 1, stack) for stack in stacks), stores=[9, 40], flushes=stacks)
     assert told == [("redundant-flush", 2, "pflush.c:9"), ("redundant-flush", 1, "map.c:60")]

@@ -165,7 +165,7 @@ def test_version_1_is_written_anew_and_never_read_as_it_is(house: Any, capsys: p
     assert "powercut baseline update base.json" in said
     assert main(["baseline", "update", FILE]) == ExitCode.CLEAN
     assert main(["run", "level:published", "--baseline", FILE]) == ExitCode.CLEAN
-    # What the runs at hand do not answer for is not forgotten in silence.
+    # Entries for which the present runs do not answer are not forgotten in silence.
     Path(FILE).write_text(old.replace("lost_one", "another"))
     assert main(["baseline", "update", FILE]) == ExitCode.USAGE
     said = capsys.readouterr().err

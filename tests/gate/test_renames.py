@@ -1,4 +1,4 @@
-"""What was accepted stays accepted when its function or its file is renamed, and nothing else is accepted with it."""
+"""An accepted finding stays accepted when its function or its file is renamed, and nothing else is accepted with it."""
 
 from __future__ import annotations
 

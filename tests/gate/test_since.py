@@ -173,7 +173,7 @@ def test_a_record_that_lies_with_a_right_checksum_is_not_believed(
 def test_marks_of_a_baseline_are_not_kept(
     project: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was explained is kept once more, when the findings are marked already."""
+    """An explained finding is kept once more, when the findings are marked already."""
 
     def explain(_: Explainer, run: RunRecord) -> None:
         for finding in run.findings:

@@ -1,4 +1,4 @@
-"""Suppressions: what they match, that they expire, and what is wrong with a file."""
+"""Suppressions: the findings that match, the expiry, and the faults of a file."""
 
 import json
 from datetime import date

@@ -1,4 +1,4 @@
-"""The benchmark of recording: its figures, and that it measures what it says on a small case."""
+"""The benchmark of recording: its figures, and a small case on which it must count right."""
 
 from typing import Any
 

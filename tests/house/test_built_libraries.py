@@ -1,4 +1,4 @@
-"""What the build makes looks for its libraries beside itself."""
+"""Files of the build look for their libraries beside themselves."""
 
 from __future__ import annotations
 

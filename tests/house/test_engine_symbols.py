@@ -1,4 +1,4 @@
-"""What the engine's executable offers to the libraries that it loads (engine/exports.map)."""
+"""Symbols that the engine's executable offers to the libraries that it loads (engine/exports.map)."""
 
 from __future__ import annotations
 

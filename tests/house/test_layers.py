@@ -157,7 +157,7 @@ def modules(package: Path) -> dict[str, Path]:
 
 
 def imports(path: Path, known: dict[str, Path]) -> set[str]:
-    """Of modules, also inside functions and for types alone."""
+    """Imports of modules, also inside functions and for types alone."""
     out = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -208,7 +208,7 @@ def test_a_package_knows_nothing_of_those_above_it(package: str, above: set[str]
 
 
 def test_a_strategy_is_asked_and_never_known_by_its_name() -> None:
-    """What is particular to a strategy is a property of `Strategy` (replayer/strategies/strategy.h)."""
+    """A peculiarity of a strategy is a property of `Strategy` (replayer/strategies/strategy.h)."""
     home = "replayer/strategies/"
     names = re.search(r"kNames = \{([^}]*)\}", (ROOT / home / "strategy.cc").read_text(encoding="utf-8"))
     assert names and names[1].count('"') >= 8

@@ -1,4 +1,4 @@
-"""What stands in two places is the same in both: names that people choose by, and invariants."""
+"""Lists that stand in two places are the same in both: names that people choose by, and invariants."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from powercut.scenarios import schema
 from powercut_reports.gate_formats import FILES, RENDERERS, ci
 
 ROOT = Path(__file__).resolve().parents[2]
-#: What a scenario may expect beside invariants; `unpersisted-read` is not checked yet (checker/ORACLE.md).
+#: Words that a scenario may expect beside invariants; `unpersisted-read` is not checked yet (checker/ORACLE.md).
 NO_INVARIANTS = {*options.PERFORMANCE_BUGS}
 
 

@@ -1,7 +1,7 @@
 """Break the engine on purpose and see a test fail.
 
 Each mutant is one string of one source file replaced. Only that file is compiled again, with the command of a build
-that compiles each file on its own (build/by-file), and linked in front of that build's libraries into programs of its
+that compiles each file on its own (build/by-file). It is linked in front of that build's libraries into programs of its
 own: nothing in the build folders or in the sources changes. A mutant that every suite passes is a gap in the tests.
 """
 

@@ -1,4 +1,4 @@
-"""What tests of runs on several machines share: commands of their own process, and what a run leaves without times."""
+"""Helpers of tests of runs on several machines: commands of their own process, and a run's files without times."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def _wait_for(file: Path, workers: int) -> None:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What the command leaves on one machine."""
+    """Files that the command leaves on one machine."""
     require_engine()
     folder = tmp_path_factory.mktemp("whole")
     done = powercut(folder, *COMMAND, *MINIMAL)

@@ -1,4 +1,4 @@
-"""What the tests of the minimiser share: cases from words, an engine that is a function, and findings of known bugs."""
+"""Helpers of the minimiser's tests: cases from words, an engine that is a function, and findings of known bugs."""
 
 from __future__ import annotations
 

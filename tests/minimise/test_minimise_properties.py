@@ -1,4 +1,4 @@
-"""What holds of every minimal case, over random workloads; the rule of sameness; the scenario that is saved."""
+"""Properties of every minimal case, over random workloads; the rule of sameness; the scenario that is saved."""
 
 from __future__ import annotations
 
@@ -143,11 +143,11 @@ SETTLED = finding(stores=[store("persisted", "a.cc:3")])
         (finding(stores=[store("lost", "b.cc:1"), store("persisted", "a.cc:3")]), ORIGINAL, False),
         (finding(stores=[store("persisted", "a.cc:3")]), ORIGINAL, False),
         (finding(stores=[store("lost", "a.cc:1"), store("persisted", "b.cc:3")]), ORIGINAL, False),
-        # What does not decide does not count.
+        # A store that does not decide does not count.
         (finding(stores=[*STORES, store("lost", "b.cc:1", decisive=False)]), ORIGINAL, True),
         (with_(ORIGINAL, invariant="torn-value"), ORIGINAL, False),
         (with_(ORIGINAL, underlying="lost-item"), ORIGINAL, False),
-        # What goes wrong without a power cut is another bug, and the other way round.
+        # A finding that needs no power cut is another bug, and the other way round.
         (with_(ORIGINAL, needs_power_cut=False), ORIGINAL, False),
         (with_(ORIGINAL, needs_power_cut=False), with_(ORIGINAL, needs_power_cut=False), True),
         (ORIGINAL, with_(ORIGINAL, needs_power_cut=False), False),
@@ -176,7 +176,7 @@ def test_the_earliest_crash_with_the_least_lost_is_shown() -> None:
 
     records = [record("a", 3), record("b", 1, depth=1), record("c", 2, missing=2), record("d", 2), record("d", 9)]
     chosen = clearest(records, ORIGINAL)
-    # Of one key the last is valid, so 'd' is at crash point 9.
+    # The last finding of one key is valid, so 'd' is at crash point 9.
     assert chosen is not None
     assert chosen["key"] == "c"
     assert lost(chosen) == 2

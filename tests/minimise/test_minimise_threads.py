@@ -1,4 +1,5 @@
-"""The minimiser on workloads of threads: what may be taken away, what no candidate does, and what one is written as."""
+"""The minimiser on workloads of threads: operations that may be taken away, limits of candidates, and the saved
+file."""
 
 import json
 import tomllib

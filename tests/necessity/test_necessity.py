@@ -345,8 +345,9 @@ def test_nothing_is_redundant_that_the_survey_does_not_call_so(
 ) -> None:
     """Two ways to the same answer: the engine's performance bugs of each trace, and our drops of whole sites.
 
-    Performance bugs do not know that a line holds already what is flushed to it (zeros, on a new pool), nor that a
-    later flush does the work. `test_necessity_effects` holds that part of the proof against the models' reference.
+    Performance bugs do not know that a line holds the flushed bytes already (zeros, on a new pool). Nor do they know
+    that a later flush does the work. `test_necessity_effects` holds that part of the proof against the models'
+    reference.
     """
     require_engine()
     variant = targets.find(name).default_variants[0]

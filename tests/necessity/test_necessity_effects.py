@@ -50,7 +50,7 @@ def records(events: list[Event]) -> list[dict[str, Any]]:
 
 
 def images(events: list[Event], model: str) -> list[set[tuple[bytes, ...]]]:
-    """What a power cut can leave behind before the first end of an operation, before the second, and so on."""
+    """Images that a power cut can leave before the first end of an operation, before the second, and so on."""
     program = Program(model="eadr" if model == "eadr" else "adr", atoms="any", events=tuple(events))
     reference = Eadr(program) if model == "eadr" else Adr(program)
     seen: list[set[tuple[bytes, ...]]] = [set()]

@@ -133,8 +133,8 @@ def test_a_library_that_went_past_the_pass_is_seen_all_the_same(tmp_path: Path) 
     assert run(f"{archive} && {link}", folder, "clang-19").returncode == 0
     plain = run("powercut run ./libledger.so", folder, "clang-19")
     assert plain.returncode == ExitCode.CLEAN, plain.stdout + plain.stderr
-    # The same library through the pass: the same crash points. Between them a copy of libc is seen move by move in the
-    # first one, and as pieces of a mem* call in any order in the second.
+    # The library through the pass has the same crash points. Between them a copy of libc is seen move by move in the
+    # first build. In the second build it is pieces of a mem* call in any order.
     archive = archive.replace("clang-19", "powercut cc")
     assert run(f"rm libexample.a && {archive} && {link}", folder, "clang-19").returncode == 0
     compiled = run("powercut run ./libledger.so", folder, "clang-19")

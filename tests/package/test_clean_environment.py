@@ -66,7 +66,7 @@ class Environment:
 
 
 def wheels() -> list[Path]:
-    """Those that `make wheel` has put into the build folder; `make test` does so before."""
+    """Packages that `make wheel` has put into the build folder; `make test` does so before."""
     found = sorted((paths.build_dir() / "dist").glob("powercut*.whl"))
     if not found:
         pytest.skip("no wheels; run 'make wheel'")
@@ -116,7 +116,7 @@ def a_new_target_and_its_bug(clean: Environment) -> None:
 
 
 def a_cmake_project(clean: Environment) -> None:
-    """The same adapter, by the package file for CMake."""
+    """Builds the adapter by the package file for CMake."""
     native = clean.run("python", "-c", "import powercut.base.paths as p; print(p.build_dir())").strip()
     (clean.work / "shelf" / "CMakeLists.txt").write_text(CMAKE, encoding="utf-8")
     clean.run(

@@ -1,5 +1,5 @@
-"""What a power cut may leave of a file on a block device, by brute force and in terms of files: the size that the file
-had, and of each atomic write unit any set of the writes to it that no sync has made durable.
+"""Files on a block device after a power cut, by brute force and in terms of files: the file's size, and in each atomic
+write unit any set of the writes to it that no sync has made durable.
 
 It knows nothing of traces, lines and words: `replayer/media/block/block.cc` and the converter are judged by it.
 """
@@ -33,7 +33,7 @@ ALLOCATIONS = ("fallocate", "posix_fallocate")
 
 @dataclass
 class _Write:
-    """Of one unit: the bytes of the sectors that it touched, by their number in the file."""
+    """A write to one unit: the bytes of the sectors that it touched, by their number in the file."""
 
     sectors: dict[int, bytes]
     durable: bool = False
@@ -48,7 +48,7 @@ class Device:
     size: int = 0
     #: As a program would read it.
     visible: dict[int, bytes] = field(default_factory=dict)
-    #: Of each unit what is surely there, and what was written to it since, in order.
+    #: For each unit its durable content, and the writes to it since, in order.
     durable: dict[int, bytes] = field(default_factory=dict)
     pending: dict[int, list[_Write]] = field(default_factory=dict)
     images: set[str] = field(default_factory=set)
@@ -108,7 +108,8 @@ class Device:
         return list(writes.values())
 
     def _of_unit(self, unit: int) -> Iterator[dict[int, bytes]]:
-        """What the unit may hold: any set of its writes, with those that are durable, one on top of the other."""
+        """Contents that the unit may have: any set of its writes, with those that are durable, one on top of the
+        other."""
         writes = self.pending.get(unit, [])
         choices = [(True,) if write.durable else (False, True) for write in writes]
         first = unit * self.unit

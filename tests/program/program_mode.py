@@ -1,4 +1,4 @@
-"""What the tests of program mode share: the test program in its builds, and running the command line on it."""
+"""Helpers of the tests of program mode: the test program in its builds, and running the command line on it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INCLUDE = f"-I{paths.home() / 'targets/include'}"
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What a command line left behind."""
+    """Files and output of a command line."""
 
     code: int
     out: str
@@ -53,7 +53,7 @@ class Kv:
         self.monkeypatch.setenv("KV_BUG", name)
 
     def odd(self, what: str) -> None:
-        """What the test program does first; see `odd` there."""
+        """The first action of the test program; see `odd` there."""
         self.monkeypatch.setenv("KV_EXTRA", what)
 
     def cli(self, *arguments: str) -> Answer:

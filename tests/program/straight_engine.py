@@ -156,7 +156,7 @@ def violation_of(finding: dict[str, Any]) -> Violation:
 
 
 def differences(case: Case, way: Way, right: Expected, answer: Answer) -> list[str]:
-    """What the engine says, and the reference does not, or the other way round."""
+    """Results of the engine that the reference does not have, or the other way round."""
     result, covered = answer.result, answer.covered
     told = sorted({(violation_of(finding), finding["crash_point"]["index"]) for finding in answer.findings})
     out = []

@@ -212,7 +212,7 @@ class Writer:
             register = self.random.randrange(4)
             read, value = self.read(register)
             parts.append(read)
-            if self.random.random() < 0.4:  # what it decides on, and not what it reads
+            if self.random.random() < 0.4:  # the bytes that decide, and not the bytes that are read
                 parts += [("J", register, self.random.randrange(4), value, 1), ("L", register, 1, self.where.lines[0])]
             parts.append(("Q", register))
         if self.random.random() < 0.15:

@@ -71,7 +71,7 @@ class Workload:
         return Program(self.model, self.atoms, events, len(self.initial))
 
     def visible(self) -> Iterator[bytes]:
-        """What the program sees: at first, and after each step."""
+        """Contents that the program sees: at first, and after each step."""
         memory = bytearray(self.initial)
         yield bytes(memory)
         for step in self.steps:

@@ -1,5 +1,5 @@
-"""What the instructions of `programs/straight/operands.h` come to: the register's new value, with the flags in it, and
-what they leave in memory."""
+"""Results of the instructions of `programs/straight/operands.h`: the register's new value, with the flags in it, and
+the bytes in memory."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _other(number: int, value: int, pool: bytearray, at: int) -> int:
 
 
 def _operate(name: str, left: int, right: int, size: int) -> tuple[int, int]:
-    """What two values come to, and the flags."""
+    """Combines two values, and computes the flags."""
     if name == "mov":
         return right, _BEFORE
     whole = {

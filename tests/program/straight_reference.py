@@ -1,8 +1,9 @@
-"""What program mode must say of a straight-line program, by brute force: each command is performed on every legal image
-of every crash point, and nothing is known of what a command reads.
+"""Expected results of program mode on a straight-line program, by brute force: each command is performed on every legal
+image of every crash point, and nothing is known of a command's reads.
 
-The images are the reference's (`replayer/reference`); the rules for outputs are those of `docs/program-contents.md`: after
-a crash the output is that of the operations which had ended, or that of the one in flight as well.
+The images are the reference's (`replayer/reference`); the rules for outputs are those of
+`docs/program-contents.md`: after a crash the output is that of the operations which had ended, or that of the one in
+flight as well.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the commands came to on an image: how the last one ended, and what the dump and the probes have printed."""
+    """Results of the commands on an image: how the last one ended, and the output of the dump and the probes."""
 
     step: int
     code: int
@@ -68,7 +69,7 @@ class Instant:
 
 @dataclass
 class Expected:
-    """What the engine must find."""
+    """The results that the engine must find."""
 
     points: int = 0
     states: int = 0
@@ -79,7 +80,7 @@ class Expected:
     outcomes: set[Outcome] = field(default_factory=set)
     #: By violation, the numbers of the crash points that show it.
     violations: dict[Violation, list[int]] = field(default_factory=dict)
-    #: Of each crash point, what its pending lines may hold, what is visible, and the operations.
+    #: For each crash point: contents of its pending lines, the visible content, and the operations.
     left: list[tuple[Contents, bytes, Instant]] = field(default_factory=list)
 
 
@@ -89,7 +90,7 @@ class Reference:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.known: dict[bytes, Outcome] = {}
-        #: What may be printed after so many operations.
+        #: Output that is right after so many operations.
         self.after: dict[int, list[Outcome]] = {}
         self._observe()
 
@@ -132,7 +133,7 @@ class Reference:
             self.after.setdefault(operations, []).append(outcome)
 
     def violation(self, outcome: Outcome, now: Instant) -> Violation | None:
-        """What is wrong with an outcome; None where nothing is."""
+        """Returns the fault of an outcome; None where it is right."""
         right = self._legal(now)
         for at in range(len(outcome.printed) if right else 0):
             right = [

@@ -88,7 +88,7 @@ def test_between_those_that_leave_together_only_exit_statuses_count(folder: Kv, 
     assert "6 of 6 acknowledgements left the program together with others" in "\n".join(
         clean.run["not_checked"]["notes"]
     )
-    # What is half of two operations is the dump of neither: its kind says no more than that.
+    # A half of two operations is the dump of neither: its kind says no more.
     assert {item["invariant"] for item in judge(folder, way, "2e").run["findings"]} == {"structure"}
 
 

@@ -1,4 +1,4 @@
-"""What is told of a finding on a device: sectors, writes and syncs, in words of the user's file."""
+"""Reports of a finding on a device: sectors, writes and syncs, in words of the user's file."""
 
 from __future__ import annotations
 

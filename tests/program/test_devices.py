@@ -167,7 +167,7 @@ def test_images_that_recovery_cannot_tell_apart_are_not_run(calls: Calls) -> Non
     assert (all_of_it.code, all_of_it.run["coverage"]["kind"]) == (3, "sampled")
 
 
-#: What recovery does in turn: writes over and across sectors, with a sync between and without one.
+#: Recovery's own steps: writes over and across sectors, with a sync between and without one.
 RECOVERIES = [
     ["pwrite 0 600 90", "pwrite 1024 512 91", "fsync", "pwrite 700 9 92"],
     ["pwrite 1500 30 93", "o_dsync 512 40 94", "pwrite 500 40 95", "ftruncate 1000", "pwrite 900 200 96"],
@@ -190,7 +190,7 @@ def _cut_twice(calls: Calls, script: list[str], again: list[str]) -> Answer:
 @pytest.mark.parametrize("calls", ["llvm"], indirect=True)
 @pytest.mark.parametrize("again", RECOVERIES)
 def test_cuts_inside_recovery_leave_all_images_that_they_may(calls: Calls, again: list[str]) -> None:
-    """Of each image that the first cut may leave, recovery's own writes as any program's."""
+    """On each image that the first cut may leave, recovery's own writes as any program's."""
     script = ["ftruncate 2048", "pwrite 0 512 1", "fsync", "pwrite 0 700 2", "pwrite 1030 9 3"]
     answer = _cut_twice(calls, script, again)
     assert (answer.code, answer.run["coverage"]["nested_complete"]) == (0, True), answer

@@ -1,4 +1,5 @@
-"""What a recorded program begins with: no file, what --setup has made, or with --keep-pool the file that is there."""
+"""Files that a recorded program begins with: none, those that --setup has made, or with --keep-pool the present
+file."""
 
 from __future__ import annotations
 

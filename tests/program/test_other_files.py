@@ -67,7 +67,7 @@ def beside(
 
 
 def tree(folder: Path) -> dict[str, str]:
-    """What the folder holds: of each file its mode and contents."""
+    """The contents of the folder: mode and contents of each file."""
     found = {}
     for path in sorted(folder.rglob("*")):
         what = os.readlink(path) if path.is_symlink() else path.read_bytes().hex() if path.is_file() else "folder"

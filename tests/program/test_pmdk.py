@@ -31,7 +31,7 @@ def program(name: str) -> Path:
 
 
 def call(*arguments: str | Path, expect: int = 0) -> str:
-    """What a command printed."""
+    """The output of a command."""
     done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
     assert done.returncode == expect, f"{arguments}: {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout + done.stderr

@@ -25,8 +25,8 @@ def test_a_correct_program_is_clean_and_complete(kv: Kv, program: str) -> None:
 def test_both_tracers_see_the_same_images(kv: Kv) -> None:
     outcomes = set()
     for program in BUILDS:
-        # What recovery comes to on them. Crash points differ, since Valgrind sees the C library's fences, and how many
-        # images are run, since one that was built with `powercut cc` says what it reads.
+        # The results of recovery on them. Crash points differ, since Valgrind sees the C library's fences. The number
+        # of images that are run differs, since a recovery built with `powercut cc` tells its reads.
         run = kv.judge(program).run
         outcomes.add((run["leaves"], run["coverage"]["kind"]))
     assert len(outcomes) == 1

@@ -1,10 +1,10 @@
 """Program mode says of random programs what a brute force says: as many crash points and crash states, the same verdict
 and violations, the first of each at the same crash point, and as many outcomes.
 
-The engine runs few of the images: what a recovery reads tells which others it answers for. The reference
-performs each command on each image and knows nothing of reads (`straight_reference.py`), so a read that goes
-unnoticed, or a rule for what a power cut leaves that is wrong, makes the two differ. Most recoveries are built without
-`powercut cc`, some with it, and some run under the Valgrind tool or tell nothing.
+The engine runs few of the images: the reads of a recovery tell which others it answers for. The reference performs each
+command on each image and knows nothing of reads (`straight_reference.py`). An unnoticed read, or a wrong rule for the
+images of a power cut, therefore makes the two differ. Most recoveries are built without `powercut cc`, some with it,
+and some run under the Valgrind tool or tell nothing.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Judged:
 
 @dataclass
 class Tally:
-    """What a run of the fuzz came to."""
+    """The result of a run of the fuzz."""
 
     programs: int = 0
     found: int = 0
@@ -151,7 +151,7 @@ def test_many_random_programs(folder: Path) -> None:
 
 
 class NothingIsLost(Adr):
-    """What is visible is durable."""
+    """Visible contents are durable."""
 
     def durable_now(self) -> set:  # type: ignore[type-arg]
         return set(self.visible)

@@ -31,7 +31,7 @@ FEW_PROGRAMS, MANY_PROGRAMS = 10, 200
 
 @dataclass(frozen=True)
 class Said:
-    """What must not depend on the number of jobs."""
+    """The part of a result that must not depend on the number of jobs."""
 
     code: int
     verdict: str

@@ -1,8 +1,8 @@
 """`powercut run` is killed at random moments, and afterwards nothing is left of it.
 
-No process, no file where it keeps crash images and other temporary files, no half of a recording, and the user's pool
-is the file that it was. `test_program_bad_input.py` kills at a known moment of each phase; here the moment may be any,
-also between two phases, while files are moved, or while a finding is explained.
+No process, no crash image or other temporary file and no half of a recording stays. The user's pool is the file that it
+was. `test_program_bad_input.py` kills at a known moment of each phase; here the moment may be any, also between two
+phases, while files are moved, or while a finding is explained.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class House:
 
     folder: Path
     number: int = 0
-    #: Of each way, how long an undisturbed run takes, and what it comes to.
+    #: For each way: the time of an undisturbed run, and its result.
     whole: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
 
     @property
@@ -99,7 +99,7 @@ class House:
         return [*self.folder.rglob(".record.*"), *self.folder.glob(".pool*"), *temporary]
 
     def clear(self) -> None:
-        """What a run has left is not held against the next one."""
+        """The remains of a run are not held against the next one."""
         shutil.rmtree(self.folder / ".powercut", ignore_errors=True)
         shutil.rmtree(self.temporary)
         self.temporary.mkdir()
@@ -128,7 +128,7 @@ def running() -> Iterator[tuple[int, str]]:
 
 
 def shared_files() -> set[str]:
-    """What this user has in the shared memory's folder."""
+    """Files of this user in the shared memory's folder."""
     own = set()
     for path in SHARED.iterdir():
         with contextlib.suppress(OSError):
@@ -195,7 +195,7 @@ def kill(house: House, random: Random) -> tuple[str, list[str]]:
 def afterwards(
     house: House, process: subprocess.Popen[str], number: int, pool: tuple[object, ...], shared: set[str]
 ) -> list[str]:
-    """What is wrong once the signal was sent; `pool` and `shared` are what was there before."""
+    """Returns the fault after the signal was sent; `pool` and `shared` are the contents before it."""
     _, err = process.communicate(timeout=30)
     wrong = []
     # Who is interrupted says 3, unless all was done, or Python was still starting.
@@ -236,7 +236,7 @@ def test_nothing_is_left_of_a_run_that_is_killed(house: House) -> None:
 
 @pytest.mark.slow
 def test_nothing_is_left_of_a_run_that_is_interrupted_while_it_explains(house: House) -> None:
-    """What looks for a cause is another engine than the one that explores, and dies of the signal."""
+    """The engine that looks for a cause is another one than the engine that explores, and dies of the signal."""
     for _ in range(EXPLAINED):
         pool, shared = as_it_is(house.pool), shared_files()
         process = house.start("compiled")

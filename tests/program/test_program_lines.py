@@ -54,7 +54,7 @@ def test_a_bug_of_two_of_forty_lines_comes_to_these_two(kv: Kv, record: str, cou
     smallest = file.with_suffix(".ops")
     assert Path(told["ops_file"]) == smallest
     assert smallest.read_text() == "seal 3\nput 3 77\n"
-    # What was there stays, and what is left shows it.
+    # Earlier files stay, and the remaining lines show the bug.
     assert not kv.pool.exists()
     (kv.folder / "lines").write_bytes(smallest.read_bytes())
     assert found(kv, record).name == file.name

@@ -25,7 +25,7 @@ SOURCES = Path(__file__).parent / "programs" / "pairs"
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """What becomes of the bug under each tracer: 1, it is found; 3, powercut has not seen all and says so."""
+    """The bug's fate under each tracer: 1, it is found; 3, powercut has not seen all and says so."""
 
     llvm: int = 1
     valgrind: int | None = None
@@ -213,5 +213,5 @@ def test_blocked_recovery_is_not_waited_for_again_and_again(kv: Kv) -> None:
     run = kv.cli("run", *words, "--tracer", "llvm", "--explain", "0", "--json").run
     assert {item["invariant"] for item in run["findings"]} == {"recovery-hang"}
     assert run["coverage"]["kind"] == "sampled"
-    # Of the dozens of images that block.
+    # Two or three of the dozens of blocking images are waited for.
     assert re.match(r"[23] runs did not end", run["coverage"]["reason"]), run["coverage"]

@@ -10,7 +10,7 @@ from tests.program.program_mode import _INCLUDE, SOURCE, Answer, Kv
 
 PROGRAM = SOURCE.with_name("asks_for_more.c")
 FLAGS = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", _INCLUDE, str(PROGRAM), "-o"]
-#: Of the file, by fstat and statx, and of its folder.
+#: Properties of the file, by fstat and statx, and of its folder.
 FILE = ["mtime", "atime", "ctime", "ino", "statx-mtime", "statx-ctime", "statx-ino"]
 FOLDER = ["folder-mtime", "folder-ctime", "folder-ino"]
 
@@ -74,7 +74,7 @@ def test_a_dump_that_prints_the_clock(kv: Kv, builds: Path) -> None:
 
 
 def test_a_recovery_that_prints_the_clock(kv: Kv, builds: Path) -> None:
-    """What it says is no part of the verdict: only the dump and the probes are compared."""
+    """The output of recovery is no part of the verdict: only the dump and the probes are compared."""
     answer = judged(kv, builds, "pool", "llvm", "print pool time")
     assert (answer.code, answer.run["verdict"], answer.run["coverage"]["kind"]) == (0, "consistent", "complete")
     assert any("other seconds of the clock" in sentence for sentence in answer.run["assumptions"])

@@ -1,8 +1,8 @@
-"""What the schedules of a program leave is what every instant of every interleaving within the bound leaves.
+"""The schedules of a program leave the images that every instant of every interleaving within the bound leaves.
 
 Random programs of the reference (`replayer/reference/threads.py`) are run by a program that does their steps. The crash
-points of the trace, led through the reference's own models, must leave the images that the reference finds at all
-instants of all interleavings with so many preemptions: none too few, none too many.
+points of the trace are led through the reference's own models. They must leave the images that the reference finds at
+all instants of all interleavings with so many preemptions: none too few, none too many.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _step(event: Event) -> str:
 
 
 def recorded(steps: Path, program: Threads, folder: Path, *, preemptions: int) -> tuple[dict[str, Any], Images]:
-    """What the search says of itself, and what the crash points of its trace leave."""
+    """The search's own words, and the images at the crash points of its trace."""
     pool, trace = folder / "pool", folder / "steps.pct"
     pool.unlink(missing_ok=True)
     lists = [",".join(map(_step, thread)) or "-" for thread in program.threads]
@@ -137,7 +137,7 @@ def recorded(steps: Path, program: Threads, folder: Path, *, preemptions: int) -
 
 
 def images_of_trace(events: Iterator[dict[str, Any]], program: Threads) -> Iterator[tuple[Any, Any]]:
-    """What each crash point of a tree leaves, by the reference's models."""
+    """The images at each crash point of a tree, by the reference's models."""
     path: list[dict[str, Any]] = []
     in_tree = False
     for event in events:
@@ -178,7 +178,7 @@ def _left(path: list[dict[str, Any]], program: Threads) -> Iterator[tuple[Any, A
 
 
 def images_of_reference(program: Threads, *, preemptions: int) -> Images:
-    """What every instant of every interleaving with so many preemptions leaves."""
+    """The images at every instant of every interleaving with so many preemptions."""
     nothing = (0,) * len(program.threads)
     none = Program(program.model, "any", (), program.pool_size)
     model = Eadr(none) if program.model == "eadr" else Adr(none)
@@ -212,7 +212,7 @@ def _images(frontier: Frontier, program: Threads) -> Iterator[tuple[Any, Any]]:
 
 
 def disagreement(steps: Path, program: Threads, folder: Path, *, preemptions: int) -> str | None:
-    """What the search misses or makes up; None where it does neither."""
+    """Images that the search misses or makes up; None where there are none."""
     told, left = recorded(steps, program, folder, preemptions=preemptions)
     right = images_of_reference(program, preemptions=preemptions)
     if not told["complete"]:

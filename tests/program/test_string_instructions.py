@@ -12,7 +12,7 @@ from tests.program.program_mode import SOURCE, Kv
 
 PROGRAM = SOURCE.with_name("string_instructions.c")
 FLAGS = ["-O1", "-g", "-fno-builtin", "-Wall", "-Wextra", "-Werror", str(PROGRAM), "-o"]
-#: Of the trace's stores.
+#: Kind of the trace's stores.
 MEMCALL = 4
 
 

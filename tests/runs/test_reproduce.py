@@ -54,8 +54,8 @@ def with_options(finding: Json, *, model: str = "adr", atoms: str = "any") -> Js
 
 
 def story(finding: Json) -> Json:
-    """A finding without what a replay does not share: the engine's own frames below the target's in a stack, and
-    how many candidates a line had after a second cut when what it held at the first was open."""
+    """A finding without the parts that a replay does not share. One is the engine's own frames below the target's in a
+    stack. The other is the number of candidates of a line after a second cut when its content at the first was open."""
     kept = copy.deepcopy(finding)
     kept.pop("engine", None)
     if kept["fault"]:

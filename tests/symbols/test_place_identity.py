@@ -1,4 +1,4 @@
-"""What names a place of the source: it survives edits beside it, and tells apart what is not the same place."""
+"""The name of a place of the source: it survives edits beside the place, and tells different places apart."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ void Update(Slot* slot, int value) {
   slot->token = 1; slot->other = 2;
 }
 """
-#: The same code: a comment above, another layout, a new function.
+#: Edits that leave the code the same: a comment above, another layout, a new function.
 EDITED = {
     "comment": BEFORE.replace("  slot->token", "  // A comment; with { all } signs\n  slot->token"),
     "layout": BEFORE.replace("slot->value = value", "slot->value\n      =   value").replace("1; slot", "1;\n\n\tslot"),

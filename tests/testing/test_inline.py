@@ -202,7 +202,7 @@ def test_texts_are_quoted() -> None:
     assert tomllib.loads(f"x = {scenario_toml.toml_value(hostile)}") == {"x": hostile}
 
 
-# The same with the engine.
+# Checks with the engine.
 
 
 def test_a_check_is_a_scenario(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

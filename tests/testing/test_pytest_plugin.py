@@ -343,7 +343,7 @@ def test_the_plugin_imports_nothing_where_there_are_no_crash_tests(project: pyte
     result.assert_outcomes(passed=1, failed=1)
 
 
-# What a session leaves.
+# Files that a session leaves.
 
 
 def junit(project: pytest.Pytester) -> dict[str, dict[str, str]]:

@@ -86,12 +86,12 @@ def test_planted_bugs_shrink_to_the_smallest_crash(folder: Path, bug: str) -> No
     (target, explored), named = call_in(message)
     assert len(explored) <= 5 and f"powercut: {PLANTED[bug]}" in message
     assert not getattr(failed.value, "__notes__", None)
-    # What it prints shows the bug again, as a call and as a file.
+    # The output shows the bug again, as a call and as a file.
     with pytest.raises(powercut.InconsistentError):
         powercut.check(target, explored, **named)
     (file,) = (folder / ".powercut" / "scenarios").glob("inline.toml")
     assert f"As a scenario file: .powercut/scenarios/{file.name}" in message
-    # Of all the examples, only the last one is kept.
+    # Only the last of all examples is kept.
     assert len(list((folder / ".powercut" / "runs").iterdir())) == 1
 
 

@@ -15,7 +15,7 @@ from powercut.scenarios import catalog, plan, targets
 from tools.bench import process as bench_process
 from tools.bench.page import table
 
-#: What the project asks for.
+#: The project's goal.
 MOST_EXECUTIONS_PER_BEHAVIOUR = 1.05
 _BUDGET = "120s"
 

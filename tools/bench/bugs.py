@@ -1,11 +1,10 @@
 """Is a single planted bug found in a long run? `python -m tools.bench.bugs [--operations N] [TOGGLE]…`.
 
-Each toggle of Level hashing is switched on in one run of N operations, explored completely. Where ordinary
-operations meet the bug, the run is a churn of inserts, updates, erases and reads on a table that stays nearly
-full, so that movements, logged updates and the bottom level all take part. A bug of resizing, of opening, or of
-what an earlier cut left needs a state that such a run never comes to: there the phases of the bug's scenario in
-the bug corpus come first, and the rest of the run is updates and reads of what they left. A bug counts as found
-when the run reports an invariant that the bug corpus expects, and the same run without it is clean.
+Each toggle of Level hashing is switched on in one run of N operations, explored completely. Where ordinary operations
+meet the bug, the run is a churn of inserts, updates, erases and reads. The table stays nearly full, so that movements,
+logged updates and the bottom level all take part. A bug of resizing, of opening, or after an earlier cut needs a state
+that such a run never comes to. There the phases of the bug's scenario in the bug corpus come first. The rest of the run is updates and reads of their items. A bug counts as found when the run reports an invariant that the bug corpus
+expects, and the run without the bug is clean.
 """
 
 import argparse
@@ -119,7 +118,7 @@ def explore(item: LongBug, *, with_bug: bool, jobs: int, budget: str | None) -> 
 
 
 def row(item: LongBug, *, jobs: int, budget: str | None, twins: dict[str, bool]) -> dict[str, Any]:
-    """What is shown of a toggle. `twins` remembers which runs without a bug were clean: many toggles share one."""
+    """Yields the row of a toggle. `twins` remembers which runs without a bug were clean: many toggles share one."""
     found, took = explore(item, with_bug=True, jobs=jobs, budget=budget)
     key = item.scenario.content.model_dump_json(exclude={"name", "summary"})
     if key not in twins:

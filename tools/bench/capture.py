@@ -1,11 +1,11 @@
-"""What recording costs: `python -m tools.bench.capture [--operations N] [--stores N] [--repeat N] [--json]`.
+"""The cost of recording: `python -m tools.bench.capture [--operations N] [--stores N] [--repeat N] [--json]`.
 
-The case: N inserts (YCSB load) into `level:hardened` with as many slots as take them at a load of about
-two thirds. `powercut-bench-capture` runs it on the library without instrumentation and on the one that the
-engine loads, which records it, in turns and each in a process of its own; then a loop of 8-byte stores, for
-the price of one event; then it reads the traces back. The fastest run of each kind counts, since noise only
-slows runs down. Times are wall clock, so a machine with other work on its cores shows worse figures than
-the code deserves: the `…_cpu` figures, in processor time of all threads, are steadier.
+The case: N inserts (YCSB load) into `level:hardened` with as many slots as take them at a load of about two thirds.
+`powercut-bench-capture` runs it on two libraries in turns, each run in a process of its own: without instrumentation,
+and as the engine loads and records it. Then it runs a loop of 8-byte stores, for the price of one event; then it reads
+the traces back. The fastest run of each kind counts, since noise only slows runs down. Times are wall clock, so a
+machine with other work on its cores shows worse figures than the code deserves: the `…_cpu` figures, in processor time
+of all threads, are steadier.
 """
 
 import argparse
@@ -29,7 +29,7 @@ NAME = "bench_capture"
 OPERATIONS = 1_000_000
 STORES = 20_000_000
 REPEAT = 3
-#: What the project asks for.
+#: The project's goal.
 MOST_RATIO = 3.0
 LEAST_STORES_PER_SECOND = 20_000_000
 _SEED = 1

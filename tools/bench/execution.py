@@ -1,4 +1,4 @@
-"""What an execution costs beside the same recovery and queries without instrumentation (`powercut-bench-execution`)."""
+"""Cost of an execution beside the same recovery and queries without instrumentation (`powercut-bench-execution`)."""
 
 import json
 import tempfile
@@ -12,7 +12,7 @@ from tools.bench.page import table
 
 PROGRAM = "powercut-bench-execution"
 SCENARIOS = ("ycsb-load-10k", "ycsb-a-10k")
-#: What the project asks for, of the execution as a whole.
+#: The project's goal for the execution as a whole.
 MOST_RATIO = 3.0
 PARTS = ("recovery", "key", "region", "execution")
 

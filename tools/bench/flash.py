@@ -1,8 +1,8 @@
 """Every cut of an SSD's page programs: MDB-L on a page-mapped layer, counts of a few keys, a `sync` now and then.
 
 A program costs two recoveries of a medium that nobody has seen (the page cannot be read; it is there), which scan the
-device, and the queries that read it. So the device is small, and the run is long. Processor time is the measure, of
-all processes: the machine may have other work. Wanted: flat.
+device, and the queries that read it. The device is therefore small, and the run is long. Processor time is the measure,
+of all processes: the machine may have other work. Wanted: flat.
 """
 
 import json

@@ -1,15 +1,15 @@
-"""What more machines win: the cost of a range of chunks, measured here, and a model of 64 and 1,024 cores made of it.
+"""Gains of more machines: the cost of a range of chunks, measured here, and a model of 64 and 1,024 cores made of it.
 
 A trace of N crash points on P cores takes, by the model,
 
     list N  +  max(start + walk N (P-1)/P + explore N/P,  (start P + walk N (P-1)/2 + explore N) / cores)  +  merge N
 
 `list` says which chunks there are, `walk` is the way to a range's first chunk, `merge` the walk in which one engine
-adds up: seconds a crash point, each of one core. The second part of the maximum is for more processes than cores; it is
-what the check against 1, 2 and 4 processes needs on a small machine. A matrix is N crash points in traces of 10^6, each
-done by one core as a whole, so that only the merge is left to one machine.
+adds up: seconds a crash point, each of one core. The second part of the maximum is for more processes than cores: the
+check against 1, 2 and 4 processes needs it on a small machine. A matrix is N crash points in traces of 10^6, each done
+by one core as a whole. Only the merge is then left to one machine.
 
-What the model leaves out: results on the network (their bytes are measured), workers that wait for a file system, and
+Left out of the model: results on the network (their bytes are measured), workers that wait for a file system, and
 ranges that are dearer than others; `walk` may be dearer in longer traces, whose tables are larger.
 """
 
@@ -38,8 +38,8 @@ CORES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 POINTS = (10**9, 10**11)
 #: Crash points of one trace of a matrix.
 _ONE_OF_MANY = 10**6
-#: In the whole trace. Those of the explored part can be shared evenly by 2 and by 4; each begins with nothing known of
-#: the table, so that more of them cost more.
+#: Chunks of the whole trace. The chunks of the explored part can be shared evenly by 2 and by 4; each begins with
+#: nothing known of the table, so that more of them cost more.
 _CHUNKS = 18
 
 
@@ -54,7 +54,7 @@ class Cost:
     merge: float
 
     def ranges(self, points: float, processes: int, cores: int) -> float:
-        """Of `processes` ranges of one trace, side by side on `cores`."""
+        """Seconds for `processes` ranges of one trace, side by side on `cores`."""
         way = self.walk * points
         longest = self.start + way * (processes - 1) / processes + self.explore * points / processes
         work = self.start * processes + way * (processes - 1) / 2 + self.explore * points
@@ -65,7 +65,7 @@ class Cost:
         return self.list * points + self.ranges(points, cores, cores) + self.merge * points
 
     def matrix(self, points: float, cores: int, *, merging: int = 1) -> float:
-        """The same in many traces, on shards; `merging` cores put them together."""
+        """Seconds for many traces, on shards; `merging` cores put them together."""
         traces = max(1.0, points / _ONE_OF_MANY)
         each = self.one_trace(_ONE_OF_MANY, 1) - self.merge * _ONE_OF_MANY
         return each * -(-traces // cores) + self.merge * points / merging

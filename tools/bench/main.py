@@ -1,7 +1,7 @@
 """`make bench`: measures and writes docs/performance.md. `python -m tools.bench [--only SECTION]… [--full]`.
 
-Each section is a module with `measure` and `markdown`; those about growth draw a chart as well. What is measured
-stands between markers on the page, and the rest of the page is written by people.
+Each section is a module with `measure` and `markdown`; those about growth draw a chart as well. Measured text stands
+between markers on the page, and the rest of the page is written by people.
 """
 
 import argparse

@@ -4,8 +4,8 @@ The pattern `plain` with the option `unflushed`: after as many updates as there 
 equally long, 5,000 updates are explored. At each of their crash points all these lines are pending, and nobody
 reads them. One more row is a lock: a line that every operation stores to twice and nobody flushes.
 
-Known limit: a counter that is never flushed and that operations read back has as many values as stores, and each
-probe that reads it branches over all of them.
+Known limit: a counter that is never flushed and that operations read back has as many values as stores. Each probe that
+reads it branches over all of them.
 """
 
 from typing import Any

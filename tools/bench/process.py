@@ -1,10 +1,10 @@
-"""What one recording and one exploration take: wall clock, processor time, and the peak of memory of all processes.
+"""Cost of one recording and one exploration: wall clock, processor time, and the peak of memory of all processes.
 
 Processor time is steadier than the wall clock on a machine that has other work.
 
-Memory is the sum of the proportional set sizes of the engine's process group, sampled: a page that several
-workers share counts once. A peak between two samples can be missed; samples are a tenth of a second apart, or
-more where taking one is slow, so that sampling costs at most a twentieth of a core.
+Memory is the sum of the proportional set sizes of the engine's process group, sampled: a page that several workers
+share counts once. A peak between two samples can be missed. Samples are a tenth of a second apart, or more where taking
+one is slow: sampling costs at most a twentieth of a core.
 """
 
 import resource

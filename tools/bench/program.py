@@ -10,7 +10,7 @@ from powercut.base.errors import HarnessError
 
 
 def run(name: str, arguments: Sequence[str]) -> dict[str, Any]:
-    """What `build/bin/<name>` measured; HarnessError when it fails."""
+    """Returns the measurements of `build/bin/<name>`; HarnessError when it fails."""
     program = paths.tool(name)
     ran = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
     if ran.returncode != 0:

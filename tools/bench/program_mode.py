@@ -8,7 +8,7 @@ from tools.bench import program as bench_program
 from tools.bench.page import table
 
 PROGRAM = "powercut-bench-program"
-#: What the project asks for, of a small program with a pool of 1 MiB.
+#: The project's goal for a small program with a pool of 1 MiB.
 LEAST_PER_SECOND = 2000
 CASES = {
     "forked_1_mib_dense": "fork server, 1 MiB pool, all pages with data",

@@ -54,7 +54,7 @@ def measure(*, repeat: int, budget: str | None = "60s") -> dict[str, Any]:
 
 
 def figures(run: dict[str, Any]) -> dict[str, Any]:
-    """What is printed of a run."""
+    """Returns the line that is printed for a run."""
     executions, seconds = run["executions"], max(run["exploring_seconds"], 1e-9)
     each = max(executions, 1)
     return {

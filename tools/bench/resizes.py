@@ -1,8 +1,8 @@
 """Time against the number of items that a resize moves, for a scheme whose recovery finishes a resize that was cut.
 
-Each move of the resize is cut, recovery makes those that are left and is cut at each of them, and the next recovery
-makes the rest. By default a recovery is left where it comes to where another one has been; `--no-merge` follows all
-to their ends.
+Each move of the resize is cut. Recovery makes the remaining moves and is cut at each of them, and the next recovery
+makes the rest. By default a recovery is left where it comes to where another one has been; `--no-merge` follows all to
+their ends.
 """
 
 import tempfile

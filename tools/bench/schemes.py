@@ -1,9 +1,9 @@
 """Time against the number of operations, for every scheme: inserts into an empty table that grows as it fills.
 
-The hardened variants with their default options, which begin small, so that resizes and splits are part of the run
-and are cut like everything else. A scheme whose recovery reads the items (to rebuild something volatile, or to finish
-a resize) pays for the size of the table at every crash point that changes what is read; one whose recovery reads
-metadata pays for what changed.
+The hardened variants have their default options, which begin small. Resizes and splits are thus part of the run and are
+cut like everything else. Some recoveries read the items (to rebuild something volatile, or to finish a resize). They
+pay for the size of the table at every crash point that changes what is read. A recovery that reads metadata pays for
+the changes.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _LINES_OF_A_PANEL = 3
 
 
 def case(operations: int) -> Scenario:
-    """That many inserts, every crash point explored."""
+    """Inserts so many items, with every crash point explored."""
     content = {
         "schema": 1,
         "name": "bench_schemes",

@@ -47,7 +47,7 @@ def library(folder: Path) -> Path:
 
 
 def case(inserts: int) -> Scenario:
-    """That many inserts into a table that has a few slots more."""
+    """Inserts so many items into a table that has a few slots more."""
     content = {
         "schema": 1,
         "name": "bench_undecided",

@@ -1,4 +1,4 @@
-"""What recording under the Valgrind tool costs, against the program by itself and against Valgrind's tool `none`.
+"""Cost of recording under the Valgrind tool, against the program by itself and against Valgrind's tool `none`.
 
 Two workloads on one program (`tracer/valgrind/benchmarks/table.c`): inserts alone, where nearly everything is a store,
 flush or fence of the pool, and inserts among lookups, where most of the work is none. Processor time of the whole

@@ -38,7 +38,7 @@ static int record(const char* path) {
   return 0;
 }
 
-/* What `what` names, in whole seconds or numbers. */
+/* The limit that `what` names, in whole seconds or numbers. */
 static long asked(const char* path, int fd, const char* what) {
   struct stat status;
   struct statx extended;

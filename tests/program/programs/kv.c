@@ -4,8 +4,10 @@
  *   kv check POOL         status 0 when every entry that the header counts is whole
  *   kv dump POOL          prints the entries that the header counts
  *
- * KV_BUG in the environment plants a mistake into `run`: "order" counts an entry that was not flushed, "early" counts
- * it before it is written, "unflushed" never flushes the count (only the dump shows it), "mirror" keeps the count
+
+
+ * KV_BUG in the environment plants a mistake into `run`: "order" counts an entry that was not flushed; "early" counts
+ * it before it is written; "unflushed" never flushes the count (only the dump shows it); "mirror" keeps the count
  * twice. KV_EXTRA makes any command do something odd first; the cases are at `odd`. */
 #include <fcntl.h>
 #include <signal.h>

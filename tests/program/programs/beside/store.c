@@ -62,7 +62,7 @@ static void* in_thread(void* number) {
   return NULL;
 }
 
-// What a way keeps beside the file before the number is written, and after it.
+// The files that a way keeps beside the file before the number is written, and after it.
 static void before(char number) {
   char command[8192];
   pthread_t thread;

@@ -68,7 +68,7 @@ int dump(const char* path) {
   return 0;
 }
 
-/* What a program would do next. */
+/* The next operation of a program. */
 int use(const char* path) {
   struct pool* pool = map_pool(path, 0);
   if (pool->magic == 0) return 0; /* not begun */

@@ -1,4 +1,4 @@
-/* What the pairs share: a pool of slots in a mapped file. With BUG 1 a program has its bug, with BUG 0 it is correct.
+/* A pool of slots in a mapped file, for the pairs. With BUG 1 a program has its bug, with BUG 0 it is correct.
  *
  *   prog run POOL     does its work
  *   prog check POOL   status 0 when the pool is good
@@ -83,7 +83,7 @@ static inline int whole(const struct pool* pool) {
   return 1;
 }
 
-/* What a program adds to the usual. */
+/* The command `run` of a program. */
 int run(const char* path);
 int check(const char* path);
 int dump(const char* path);

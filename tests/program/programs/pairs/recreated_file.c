@@ -1,5 +1,5 @@
 /* The pool is filled, emptied and filled again: with the bug, an item of the new file is counted before it is durable.
- * What is left of the old file must not get into the images of the new one. */
+ * Contents of the old file must not get into the images of the new one. */
 #include "pair.h"
 
 static void fill(const char* path, uint64_t first, int unflushed) {

@@ -1,6 +1,6 @@
 /* Instructions with an operand in memory, one after the other by a number: eight operations of four sizes in both
- * directions, loads that widen, constants, and some more. What each leaves in the register and in the processor's flags
- * is one value. */
+ * directions, loads that widen, constants, and some more. Register and processor flags after an instruction are one
+ * value. */
 #ifndef OPERANDS_H_
 #define OPERANDS_H_
 

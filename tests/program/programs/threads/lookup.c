@@ -1,4 +1,4 @@
-// A lookup beside an update, whose marks tell what it has answered. BUG: it answers what is not durable yet.
+// A lookup beside an update, whose marks tell the lookup's answer. BUG: the answer is not durable yet.
 #include <powercut/mark.h>
 #include <pthread.h>
 #include <stdio.h>

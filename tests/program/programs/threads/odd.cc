@@ -27,7 +27,7 @@ static int waits_in_a_call() {
   return 0;
 }
 
-// The same, where another thread was quicker.
+// Waits as above, where another thread was quicker.
 static int waits_at_times() {
   int ends[2];
   std::atomic<int> written = 0;
@@ -63,7 +63,7 @@ static int stores_times() {
   return 1'000'000'000 / took == 0;
 }
 
-// What a child does is seen by nobody, whatever the schedule.
+// Stores of a child are seen by nobody, whatever the schedule.
 static int forks() {
   std::thread writer(put_data);
   if (const pid_t child = fork(); child == 0) _exit(0);

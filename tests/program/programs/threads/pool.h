@@ -1,4 +1,4 @@
-// What the programs of this folder share: a pool of a page, its stores, and how they become durable.
+// Shared by the programs of this folder: a pool of a page, its stores, and how they become durable.
 // Each runs as `prog run POOL` and `prog check POOL`; with BUG it has the bug that its first line names.
 #ifndef POOL_H_
 #define POOL_H_
@@ -35,7 +35,7 @@ static inline struct pool* open_pool(const char* path) {
   return (struct pool*)mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 }
 
-// What was acknowledged is there.
+// True if the acknowledged data are there.
 static inline int holds(const struct pool* pool) { return pool->ack == 0 || pool->data != 0; }
 
 #endif  // POOL_H_
