@@ -1,6 +1,5 @@
 """Why a finding is one: the two places whose order is missing, and a fix that was tried.
 
-
 - trace_view   the events of a trace and their lines of source
 - images       what recovery makes of images that we name
 - culprits     which store is lost, and what came too early

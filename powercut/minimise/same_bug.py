@@ -5,7 +5,6 @@ The rule:
 - The invariant is the same, and for a cut inside recovery the one underneath. Target and known bug are the same by
   construction: no candidate changes them.
 - Both need a power cut, or neither does: what goes wrong without one is another bug.
-
 - Where recovery or a query dies, it dies at the same place by the same signal. The stores that led there change with
   the workload, and need not agree.
 - Else the stores that decide are at the same places of the source (function and line, as in the fingerprint). At least

@@ -1,6 +1,5 @@
 """The root cause of every known bug is the one that its scenario says: kind, and both lines of source.
 
-
 The expectation (`cause` in scenarios/known_bugs/*/*.toml) was written from the sources of the schemes. Where the tool
 gives another answer and the expectation is the right one, `KNOWN_WRONG` says so, and why.
 """

@@ -3,7 +3,8 @@
 Each toggle of Level hashing is switched on in one run of N operations, explored completely. Where ordinary operations
 meet the bug, the run is a churn of inserts, updates, erases and reads. The table stays nearly full, so that movements,
 logged updates and the bottom level all take part. A bug of resizing, of opening, or after an earlier cut needs a state
-that such a run never comes to. There the phases of the bug's scenario in the bug corpus come first. The rest of the run is updates and reads of their items. A bug counts as found when the run reports an invariant that the bug corpus
+that such a run never comes to. There the phases of the bug's scenario in the bug corpus come first. The rest of the run
+is updates and reads of their items. A bug counts as found when the run reports an invariant that the bug corpus
 expects, and the run without the bug is clean.
 """
 

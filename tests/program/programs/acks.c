@@ -6,7 +6,6 @@
  *   acks check FILE        status 0 when the count is one that there may be
  *   acks dump FILE         prints what the count counts
  *
-
  * Letters of HOW: e acknowledges before the number is durable; b leaves its output in the buffer; 2 prints after
  * every second number, for both; r prints to standard error; s prints only a part of the line at a time; m marks
  * the operations as well; t prints from another thread. */

@@ -5,7 +5,6 @@
  *   kv dump POOL          prints the entries that the header counts
  *
 
-
  * KV_BUG in the environment plants a mistake into `run`: "order" counts an entry that was not flushed; "early" counts
  * it before it is written; "unflushed" never flushes the count (only the dump shows it); "mirror" keeps the count
  * twice. KV_EXTRA makes any command do something odd first; the cases are at `odd`. */
