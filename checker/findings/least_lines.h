@@ -12,7 +12,7 @@
 #include <functional>
 #include <vector>
 
-#include "replayer/models/model.h"
+#include "replayer/executor/line_set.h"
 
 namespace powercut {
 
