@@ -48,14 +48,12 @@ MANY_VARIANTS = 8
 FOLDER = "minimal"
 #: Findings of a run that are checked for the cause of another one.
 MOST_SHARED = 64
-#: Seconds for one finding after a run. A search for a smaller case that ends here says so, and 'powercut explain' goes
-#: on.
+#: Limits for one finding after a run. A search that ends at them says so, and 'powercut explain' goes on.
 _SECONDS = 60.0
 LIMITS = minimise.Limits(considered=120, seconds=_SECONDS)
-#: Limits for a finding that needs no power cut: its operation and its answer say most of it, and a debugger finds the
-#: rest.
+#: Limits for a finding that needs no power cut: operation and answer say most, and a debugger finds the rest.
 FUNCTIONAL_LIMITS = minimise.Limits(considered=30, seconds=10.0)
-#: The least budget, in seconds, with which there is a point in beginning.
+#: Seconds of a budget; with less of them nothing is begun.
 LEAST = 0.5
 NO_TIME = "The budget was used up before it could be looked for; 'powercut explain' takes the time that it needs."
 #: For the listener: explanations are no runs.
@@ -64,7 +62,7 @@ _ORDER = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Name:
-    """State that the explanations of several runs share."""
+    """The identity of a finding that several runs may show."""
 
     fingerprint: str
     target: str
@@ -78,7 +76,7 @@ class Name:
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """Fields that cannot be had are None, or say why."""
+    """The smallest case and the cause of a finding; None, or a reason, for one that cannot be had."""
 
     minimal: Minimal | None = None
     cause: Cause | None = None
@@ -108,7 +106,7 @@ class Explainer:
     _told: dict[tuple[str, str], FindingRecord] = field(default_factory=dict)
     _count: Counter[tuple[str, str]] = field(default_factory=Counter)
     _orders: Iterator[int] = field(default_factory=lambda: itertools.count(_ORDER))
-    #: Explanations begun before their run's turn; below, their groups, and how many of each variant.
+    #: Explanations begun before their run's turn; their groups, and how many of each variant.
     _ahead: dict[Name, Future[Explanation]] = field(default_factory=dict)
     _ahead_groups: set[tuple[str, str]] = field(default_factory=set)
     _ahead_count: Counter[tuple[str, str]] = field(default_factory=Counter)

@@ -95,8 +95,7 @@ class _Ticking:
 
 
 class _Announcing:
-    """Messages that a listener prints as lines, whatever else it shows: findings before their run's report, and
-    sentences."""
+    """Lines that every listener says: findings before their run's report, and sentences."""
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float]) -> None:
         self._say = say
@@ -247,6 +246,11 @@ class Lines(_Announcing):
         super().found(order, finding)
         with self._lock:
             self._found.add(finding.counted_as)
+
+    def reported(self, run: RunRecord) -> None:
+        super().reported(run)
+        with self._lock:  # a run of the cache has announced none
+            self._found |= {finding.counted_as for finding in run.findings}
 
     def progressed(self, order: int, progress: events.Progress, found: int) -> None:
         del found  # of this run alone, and what several runs show is one finding

@@ -23,16 +23,16 @@ class ImageViolation(EngineEvent):
 
 
 class Imaged(EngineEvent):
-    """What a program's commands made of one image."""
+    """The ends of a program's commands on one image."""
 
     event: Literal["imaged"]
     #: Empty where the schedule went wrong by itself, so that nobody looks at an image.
     runs: list[ImageRun]
     files: list[str]
     same: bool
-    #: What is wrong with the image of a finding.
+    #: The violation on the image of a finding.
     violation: ImageViolation | None = None
-    #: What went wrong in that schedule.
+    #: The trouble of that schedule.
     trouble: str = ""
     #: Changes of the pools that the trace has no stores for.
     unseen: list[str] = Field(default_factory=list)
@@ -42,7 +42,7 @@ class TargetDevice(EngineEvent):
     """The device that a target's pool is (targets/ABI.md)."""
 
     medium: Literal["block", "flash"]
-    #: Of a sector, or of a page with its spare area.
+    #: Size of a sector, or of a page with its spare area.
     bytes: int
     #: Sectors of an atomic write unit, or pages of an erase block.
     unit: int
@@ -55,12 +55,12 @@ class TargetDescription(EngineEvent):
     variants: list[str] = Field(min_length=1)
     options: list[str] = Field(default_factory=list)
     commands: list[str] = Field(default_factory=list)
-    #: Of insert, update, erase, lookup, increment and maintain those that it has.
+    #: The ones among insert, update, erase, lookup, increment and maintain that it has.
     operations: list[str] = Field(default_factory=list)
     traits: Any = None
     #: Bytes of keys and values that it declares, the preferred ones first; empty where it declares none.
     sizes: list[tuple[int, int]] = Field(default_factory=list)
-    #: What its pool is, where that is a device.
+    #: The device that its pool is; None: the pool is memory.
     device: TargetDevice | None = None
 
 
@@ -75,7 +75,7 @@ class MeasuredAt(EngineEvent):
 
 
 class Measured(EngineEvent):
-    """What the operations of a trace did, and which of them is furthest from what is claimed."""
+    """The measure of the operations of a trace, and the operation that is furthest from its claim."""
 
     event: Literal["measured"]
     id: int
@@ -126,7 +126,7 @@ class Violation(EngineEvent):
 
 
 class Judged(EngineEvent):
-    """What recovery and all queries made of one image that was asked for."""
+    """The answers of recovery and of all queries on one image that was asked for."""
 
     event: Literal["judged"]
     id: Any

@@ -1,4 +1,4 @@
-"""What all events of the engine are made of: immutable values, and the types of their fields.
+"""Parts that all events of the engine share: the base class, and the types of their fields.
 
 Numbers that can outgrow 53 bits stay decimal strings (`Decimal`).
 """

@@ -102,7 +102,7 @@ class EngineErrorEvent(EngineEvent):
     what: str
     where: str = ""
     next: str = ""
-    #: What the scenario needs and the target lacks, where nothing else is wrong.
+    #: The thing that the scenario needs and the target lacks, where nothing else is wrong.
     needs: str = ""
 
 

@@ -25,13 +25,13 @@ class RunStarted(EngineEvent):
 
 class Progress(EngineEvent):
     event: Literal["progress"]
-    #: Of a program: what is being done; empty: crash points are explored.
+    #: The work that a run of a program is at; empty: crash points are explored.
     phase: str = ""
     crash_points: int
     of: int
     crash_states: Decimal = "0"
     executions: int = 0
-    #: Of a program: runs of images that had been run.
+    #: Runs of a program on images that had been run.
     repeats: int = 0
     findings: int = 0
     seconds: float = 0.0
@@ -131,7 +131,7 @@ class Coverage(EngineEvent):
     total: Decimal | None = None
     nested_complete: bool | int | None = None
     reason: str | None = None
-    #: Of a program: whether what it had acknowledged was judged, by marked operations and a dump. None: of a target.
+    #: Whether acknowledged data of a program was judged, by marked operations and a dump. None: the run is of a target.
     acknowledged: bool | None = None
     #: None: the run had one thread.
     schedules: Schedules | None = None
@@ -164,7 +164,7 @@ class Result(EngineEvent):
     coverage: Coverage
     assumptions: list[str] = Field(default_factory=list)
     not_checked: dict[str, Any] = Field(default_factory=dict)
-    #: Of a program, which its own runtime tells: the functions whose stores recovery reached, and the others.
+    #: Functions whose stores recovery of a program reached, and the others; told by the runtime.
     store_functions: dict[str, list[dict[str, Any]]] | None = None
 
 
@@ -207,7 +207,7 @@ class LoadedModule(EngineEvent):
 
 
 class Machine(EngineEvent):
-    """What of a machine the results of an exploration could depend on."""
+    """The properties of a machine that results of an exploration could depend on."""
 
     event: Literal["machine"]
     engine: str

@@ -52,7 +52,7 @@ class Converted(EngineEvent):
     notes: list[StreamNote] = Field(default_factory=list)
     #: Changes of the pools that the trace has no stores for.
     unseen: list[str] = Field(default_factory=list)
-    #: Of lines that acknowledge: how many, how many left together with others, how many behind all that was recorded.
+    #: Counts of acknowledging lines: all, those that left together with others, those behind all that was recorded.
     acknowledged: dict[str, int] = Field(default_factory=dict)
     counters: dict[str, dict[str, float]] = Field(default_factory=dict)
     seconds: float = 0.0
@@ -63,7 +63,7 @@ class Scheduled(EngineEvent):
 
     event: Literal["scheduled"]
     trace: str
-    #: Of the first schedule: a negative one is a signal, as in `subprocess`.
+    #: Status of the first schedule; a negative one is a signal, as in `subprocess`.
     status: int
     #: Why the first schedule was ended from outside; empty: it was not.
     stalled: str = ""
@@ -72,9 +72,9 @@ class Scheduled(EngineEvent):
     events: int = 0
     pools: list[StreamPool] = Field(default_factory=list)
     notes: list[StreamNote] = Field(default_factory=list)
-    #: That the first schedules have changed beside the pools.
+    #: Files beside the pools that the first schedules have changed.
     other_files: list[str] = Field(default_factory=list)
-    #: In which the engine has worked.
+    #: Folder in which the engine has worked.
     folder: str = ""
     seconds: float = 0.0
 
@@ -85,7 +85,7 @@ class LogPool(EngineEvent):
     path: str
     size: int
     address: int
-    #: Of an import: its bytes from before the run were given.
+    #: Whether an import was given its bytes from before the run.
     content_known: bool = False
 
 

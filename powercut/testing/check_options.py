@@ -79,7 +79,7 @@ class Check:
     name: str | None = None
 
     def workload(self, operations: Iterable[object]) -> Workload:
-        """What happens to the table; iterators are read, since it is looked at more than once."""
+        """The workload on an empty table. Iterators are read here, since the workload is looked at more than once."""
         return Workload(
             operations=_listed(operations),
             warmup=_listed(self.warmup),

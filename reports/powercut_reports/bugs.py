@@ -76,7 +76,7 @@ def _told_first(members: Sequence[FindingRecord]) -> tuple[FindingRecord, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Totals:
-    """What several runs came to. Every place that says how many of something there are takes the number from here."""
+    """Totals of several runs. Every place that says how many of something there are takes the number from here."""
 
     targets: int  # variants count by themselves
     runs: int

@@ -1,4 +1,4 @@
-"""The end of a command's output: a table for each target, what all verdicts stand on, and a line for a finding so far.
+"""The end of a command's output: a table for each target, and what all verdicts stand on. A line for a finding so far.
 
     level:published
       scenario            verdict                 bugs  findings  crash states    time
@@ -78,7 +78,7 @@ def _cells(run: RunRecord) -> tuple[str, ...]:
 
 
 def _depth(run: RunRecord) -> str:
-    """Says what `complete` does not say, for a program and where cuts inside recovery were asked for."""
+    """The words that `complete` lacks: for a program, and where cuts inside recovery were asked for."""
     if run.coverage.acknowledged is False:
         return " without acknowledged data"
     depth = run.coverage.nested_complete
@@ -96,7 +96,7 @@ def _row(cells: Sequence[str], widths: list[int]) -> str:
 
 
 def total(runs: Sequence[RunRecord], *, took: float | None = None) -> str:
-    """Sums all runs up in a line. `took`: seconds of the command; without it the line has those of the runs."""
+    """The totals of all runs, in a line. `took`: seconds of the command; without it the line has those of the runs."""
     found = totals(runs)
     counted = ", ".join(f"{count} {name}" for name, count in found.verdicts.items())
     words = [f"{fmt.plural(found.targets, 'target')}, {fmt.plural(found.runs, 'run')}: {counted}"]

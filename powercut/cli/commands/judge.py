@@ -1,4 +1,4 @@
-"""What `run` and `explore` share: carry out requests, print results as they come, write the reports."""
+"""The part that `run` and `explore` share: carry out requests, print results as they come, write the reports."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ from powercut_reports.gate_formats import RENDERERS
 
 @dataclass(frozen=True, kw_only=True)
 class Judging:
-    """What becomes of the runs: where they go, what counts as a failure, what is made of findings."""
+    """Options for the results of runs: where they go, what counts as a failure, what is made of findings."""
 
     jobs: shared.Jobs = None
     out: shared.Out = shared.DEFAULT_OUT
