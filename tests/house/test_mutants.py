@@ -7,34 +7,15 @@ own: nothing in the build folders or in the sources changes. A mutant that every
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import shlex
 import shutil
-import subprocess
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from powercut.base import paths
+from tests.house import oracle_mutants
+from tests.house.mutant import PROGRAMS, Mutant, detected_by, make, run
 from tests.real_engine import require_engine
-
-SECONDS = 600  # for one suite; a mutant that hangs it is detected as well
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mutant:
-    """`old` stands exactly once in `file`; `new` takes its place."""
-
-    name: str
-    file: str
-    old: str
-    new: str
-
 
 MUTANTS = (
     Mutant(
@@ -494,24 +475,6 @@ MUTANTS = (
         new="if (false) {",
     ),
     Mutant(
-        name="unfinished-operations-must-have-happened",
-        file="checker/oracle/history.cc",
-        old="key.possible = kAbsent;",
-        new="key.acknowledged = kAbsent;",
-    ),
-    Mutant(
-        name="lost-items-are-legal",
-        file="checker/oracle/invariants.cc",
-        old="if (is_legal(key, traits, kAbsent)) return std::nullopt;",
-        new="return std::nullopt;",
-    ),
-    Mutant(
-        name="one-copy-too-many-is-legal",
-        file="checker/oracle/invariants.cc",
-        old="if (copies.size() > traits.copy_bound) {",
-        new="if (copies.size() > traits.copy_bound + 1) {",
-    ),
-    Mutant(
         name="judge-takes-any-bytes",
         file="replayer/executor/level_contents.cc",
         old="std::find(contents.begin(), contents.end(), content) == contents.end()",
@@ -534,30 +497,6 @@ MUTANTS = (
         file="checker/replay/library_images.cc",
         old="violations(recovered, !request->image.nested.empty())",
         new="violations(recovered, false)",
-    ),
-    Mutant(
-        name="edit-loses-inserts-behind-moved-events",
-        file="checker/edit/trace_editor.cc",
-        old="append_known(find(moved)->view());\n        append_inserts(moved);",
-        new="append_known(find(moved)->view());",
-    ),
-    Mutant(
-        name="edit-moves-past-the-same-bytes",
-        file="checker/edit/trace_editor.cc",
-        old="if (overlaps) {",
-        new="if (false) {",
-    ),
-    Mutant(
-        name="edit-moves-past-the-end-of-an-operation",
-        file="checker/edit/trace_editor.cc",
-        old="if (holds_up(passed, event.thread)) {",
-        new="if (false) {",
-    ),
-    Mutant(
-        name="edit-flushes-all-lines-but-the-last",
-        file="checker/edit/trace_editor.cc",
-        old="line <= last_line(*insert->flush); ++line",
-        new="line < last_line(*insert->flush); ++line",
     ),
     Mutant(
         name="a-reader-and-a-writer-do-not-race",
@@ -602,28 +541,10 @@ MUTANTS = (
         new="ways != 0; ways = 0)",
     ),
     Mutant(
-        name="a-sync-keeps-nothing",
-        file="checker/oracle/prefixes.cc",
-        old="if (answer.status == POWERCUT_OK && (configuration.before & bit) != 0) continue;",
-        new="",
-    ),
-    Mutant(
-        name="a-dump-is-never-wrong",
-        file="checker/oracle/invariants.cc",
-        old="  if (!history.legal_tables()) return std::nullopt;\n  const std::vector<Answer> lookups",
-        new="  if (history.legal_tables()) return std::nullopt;\n  const std::vector<Answer> lookups",
-    ),
-    Mutant(
         name="a-state-known-with-fewer-preemptions-left-counts-as-known",
         file="replayer/schedules/bounded.cc",
         old="if (!is_new && (!bounded || at->second >= left)) {",
         new="if (!is_new) {",
-    ),
-    Mutant(
-        name="states-of-threads-forget-what-they-have-to-answer",
-        file="checker/oracle/linearizations.cc",
-        old="for (const std::optional<Answer>& owed : configuration.owed) {",
-        new="for (const std::optional<Answer>& owed : std::vector<std::optional<Answer>>()) {",
     ),
     Mutant(
         name="a-load-does-not-race-with-a-store",
@@ -631,10 +552,8 @@ MUTANTS = (
         old="races |= other.place == place && (changes || other.changes);",
         new="races |= other.place == place && changes && other.changes;",
     ),
+    *oracle_mutants.MUTANTS,
 )
-ROOMS = ("base", "record", "view", "replayer", "checker", "commands")  # those whose tests run in seconds
-PROGRAMS = ("bin/powercut-engine", *(f"bin/powercut_{room}_test" for room in ROOMS))
-SUITES = ("gtests", "edits", "schedules", "corpus", "litmus", "agreement")  # the quick ones first
 
 
 def test_every_mutant_has_its_place_and_every_room_its_tests() -> None:
@@ -652,8 +571,8 @@ def test_every_mutant_has_its_place_and_every_room_its_tests() -> None:
 def build() -> Path:
     require_engine()  # the suites look for all else in the build
     folder = paths.build_dir() / "by-file"
-    _run(["cmake", "-S", str(paths.home()), "-B", str(folder), "-G", "Ninja", "-DPOWERCUT_UNITY=OFF"])
-    _run(["ninja", "-C", str(folder), *PROGRAMS])
+    run(["cmake", "-S", str(paths.home()), "-B", str(folder), "-G", "Ninja", "-DPOWERCUT_UNITY=OFF"])
+    run(["ninja", "-C", str(folder), *PROGRAMS])
     return folder
 
 
@@ -674,94 +593,3 @@ def test_mutant_is_detected(mutant: Mutant, build: Path, tmp_path: Path) -> None
     by = detected_by(tmp_path)
     print(f"\n{mutant.name}: {by or 'SURVIVED'}")
     assert by is not None, f"every test passes with {mutant.file} changed: {mutant.old!r} -> {mutant.new!r}"
-
-
-def make(mutant: Mutant, build: Path, out: Path) -> None:
-    """Builds the programs with the mutant in them into `out`/bin."""
-    source = paths.home() / mutant.file
-    text = source.read_text(encoding="utf-8")
-    count = text.count(mutant.old)
-    assert count == 1, f"{mutant.file} has {mutant.old!r} {count} times; bring the mutant up to date"
-    # The mutated file keeps its name, so that the two differ in nothing else.
-    mutated = out / source.name
-    mutated.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
-    compiled = mutated.with_suffix(".o")
-    database = json.loads(_run(["ninja", "-C", str(build), "-t", "compdb"]))
-    command = next(shlex.split(e["command"]) for e in database if e["file"] == str(source) and " -c " in e["command"])
-    room = re.search(r"/(powercut_\w+)\.dir/", command[command.index("-o") + 1])
-    assert room is not None, command
-    library = f"lib/lib{room[1]}.a"
-    # A mutant may leave a variable or parameter unused.
-    _run([*_given(command, {"-o": str(compiled), "-c": str(mutated)}), "-Wno-error"], folder=build)
-    (out / "bin").mkdir()
-    (out / "lib").symlink_to(build / "lib")
-    for program in PROGRAMS:
-        text = _run(["ninja", "-C", str(build), "-t", "commands", "-s", program]).strip().splitlines()[-1]
-        words = shlex.split(text.split("&&")[1])
-        if library not in words:  # the replayer knows nothing of the checker
-            shutil.copy2(build / program, out / program)
-            continue
-        # An object is taken before a library's member of the same symbols is looked for.
-        words.insert(words.index("-o"), str(compiled))
-        _run(_given(words, {"-o": str(out / program)}), folder=build)
-
-
-def _given(command: Sequence[str], replace: dict[str, str]) -> list[str]:
-    """`command` with other arguments to some of its options."""
-    out = list(command)
-    for option, argument in replace.items():
-        out[out.index(option) + 1] = argument
-    return out
-
-
-def detected_by(out: Path) -> str | None:
-    """The first test that fails with the programs in `out`/bin, suite by suite."""
-    for suite in SUITES:
-        if failure := _failure(suite, out):
-            return f"{suite}: {failure}"
-    return None
-
-
-def _failure(suite: str, out: Path) -> str | None:
-    environment = os.environ | {
-        "POWERCUT_ENGINE": str(out / "bin" / "powercut-engine"),
-        "POWERCUT_BUILD": str(paths.build_dir()),
-        "LD_LIBRARY_PATH": str(out / "lib"),
-        "RC_PARAMS": "seed=2026 max_success=300",
-    }
-    pytest_files = {
-        "edits": ["tests/engine/test_edit.py"],
-        "corpus": ["tests/corpus/test_known_bugs.py"],
-        "schedules": [
-            "tests/engine/test_racing_words.py",
-            "tests/engine/test_schedules.py",
-            "tests/engine/test_client_choices.py",
-        ],
-        "litmus": [
-            "replayer/tests/test_litmus.py",
-            "replayer/tests/test_engine_agrees.py",
-            "replayer/tests/test_engine_agrees_on_threads.py",
-        ],
-        "agreement": ["tests/engine/test_strategies_agree.py"],
-    }
-    if suite == "gtests":
-        commands = [[str(out / program), "--gtest_brief=1"] for program in PROGRAMS if program.endswith("_test")]
-    else:
-        commands = [[sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *pytest_files[suite]]]
-    for command in commands:
-        try:
-            done = subprocess.run(
-                command, cwd=paths.home(), env=environment, capture_output=True, text=True, timeout=SECONDS
-            )
-        except subprocess.TimeoutExpired:
-            return f"no end within {SECONDS} s"
-        if done.returncode != 0:
-            named = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "[  FAILED  ]", "ERROR"))]
-            return named[0][:200] if named else f"exit status {done.returncode}"
-    return None
-
-
-def _run(command: Sequence[str], *, folder: Path | None = None) -> str:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{shlex.join(command)}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
-    return done.stdout
