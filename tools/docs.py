@@ -35,7 +35,8 @@ def _sections(command: Any, name: str, *, parent: Any) -> list[str]:
     options = {"terminal_width": _WIDTH, "max_content_width": _WIDTH, "color": False}
     # resilient_parsing: nothing is run, and required arguments may be absent.
     with command.make_context(name, [], parent=parent, resilient_parsing=True, **options) as context:
-        text = "\n".join(line.rstrip() for line in command.get_help(context).rstrip().splitlines())
+        help_of = getattr(command, "get_help_all", command.get_help)
+        text = "\n".join(line.rstrip() for line in help_of(context).rstrip().splitlines())
         sections = [f"## {context.command_path}\n\n```text\n{text}\n```\n"]
         for inner in command.list_commands(context) if hasattr(command, "list_commands") else ():
             sections += _sections(command.get_command(context, inner), inner, parent=context)

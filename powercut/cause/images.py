@@ -11,8 +11,7 @@ from typing import Any, Literal
 from powercut.base import scratch
 from powercut.engine import engine
 from powercut.program import record as program_record
-from powercut.program import run as program_run
-from powercut.program.program import Recovery
+from powercut.program.recovery import Recovery
 from powercut_records.finding import FindingRecord
 
 #: A line as the program last wrote it, or with no more than what is certainly durable.
@@ -148,7 +147,7 @@ class Judge:
         arguments += ["--model", self.model, "--atoms", self.atoms]
         if self.recovery is None:
             return engine.stream(self.engine_path, ["judge", *arguments], interrupt=self.interrupt)
-        arguments += program_run.commands(self.recovery)
+        arguments += self.recovery.engine_words()
         if (left := self.deadline.left()) is not None:
             arguments += ["--budget-seconds", f"{left:g}"]
         return engine.stream(

@@ -1,4 +1,4 @@
-"""Options with which a run is explored: one immutable value from the command line to the engine's arguments."""
+"""Options of an exploration: one immutable value from the command line to the engine's arguments."""
 
 import re
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ DEFAULT_STRATEGY = "read-driven"
 DEFAULT_ATOMS = "any"
 #: Cuts inside recovery that are explored unless --nested says otherwise.
 DEFAULT_NESTED = 1
-#: The engine's limits: depth of power cuts inside recovery, and number of workers.
+#: Limits of the engine: power cuts inside recovery, and workers.
 MOST_NESTED = 8
 MOST_JOBS = 1024
 DEFAULT_SEED = 1
@@ -100,9 +100,9 @@ class Schedules:
 
     def __post_init__(self) -> None:
         if self.search is not None:
-            _one_of("search", self.search, SEARCHES, list_command="powercut run --help")
+            _one_of("search", self.search, SEARCHES, list_command="powercut run --help-all")
         if self.visibility is not None:
-            _one_of("visibility", self.visibility, VISIBILITIES, list_command="powercut run --help")
+            _one_of("visibility", self.visibility, VISIBILITIES, list_command="powercut run --help-all")
         if isinstance(self.preemptions, int) and self.search not in (None, DEFAULT_SEARCH):
             raise UsageError(
                 f"preemptions are a bound of the search '{DEFAULT_SEARCH}', not of '{self.search}'",
@@ -170,7 +170,7 @@ class ExploreOptions:
     seed: int = DEFAULT_SEED
     jobs: int = 1
     budget: Budget = Budget()
-    #: Schedules for scenarios with threads.
+    #: Schedules of scenarios with threads.
     schedules: Schedules = UNCHOSEN
     paranoid: bool = False
     #: Go on after a finding that needs no power cut. A run that goes on may find more, and nothing that is less true.
@@ -185,7 +185,7 @@ class ExploreOptions:
     def __post_init__(self) -> None:
         _one_of("model", self.model, MODELS, list_command="powercut list models")
         _one_of("strategy", self.strategy, STRATEGIES, list_command="powercut list strategies")
-        _one_of("atom policy", self.atoms, ATOMS, list_command="powercut run --help")
+        _one_of("atom policy", self.atoms, ATOMS, list_command="powercut run --help-all")
         given: object = self.step_budget
         if given is not None and (not isinstance(given, int) or isinstance(given, bool) or given < 1):
             raise UsageError(
@@ -195,7 +195,7 @@ class ExploreOptions:
             )
 
     def on(self, medium: str | None) -> "ExploreOptions":
-        """Returns these options for a target whose pool is a `medium`: a name of DEVICE_MODELS, or memory (None)."""
+        """These options on a target with this `medium`: a name of DEVICE_MODELS, or None for memory."""
         if medium is None and self.model in DEVICE_MODELS:
             raise UsageError(
                 f"the model '{self.model}' is for a pool that is a device, and this target's is memory",
@@ -213,7 +213,7 @@ class ExploreOptions:
         return replace(self, model=medium)
 
     def with_jobs(self, jobs: int) -> "ExploreOptions":
-        """Returns this exploration with other parallelism."""
+        """These options with other parallelism."""
         return replace(self, jobs=jobs)
 
     def arguments(self) -> list[str]:
@@ -257,5 +257,5 @@ def parse_fail_on(values: list[str]) -> frozenset[str]:
     """The kinds of performance bugs of `--fail-on`, and `claims`, given several times or separated by commas."""
     kinds = [word.strip() for value in values for word in value.split(",") if word.strip()]
     for kind in kinds:
-        _one_of("kind", kind, (*PERFORMANCE_BUGS, CLAIMS), list_command="powercut run --help")
+        _one_of("kind", kind, (*PERFORMANCE_BUGS, CLAIMS), list_command="powercut run --help-all")
     return frozenset(kinds)

@@ -27,8 +27,10 @@ from powercut.base import paths
 from powercut.base.errors import HarnessError, PowercutError
 from powercut.base.exit_codes import ExitCode
 from powercut.engine.options import DEFAULT_MODEL, DEVICE_MODELS, Budget, ExploreOptions
-from powercut.program import program
+from powercut.program.options import ProgramOptions
 from powercut.program.program import Program
+from powercut.program.recording import recording as recording_of
+from powercut.program.recovery import recovery as recovery_of
 from powercut.runs import requests, runner
 from powercut.runs.run_request import Request
 from powercut.scenarios import scenario, targets
@@ -139,24 +141,15 @@ def _request(beside: Request, options: ExploreOptions, folder: Path) -> Request:
 
 def _program(beside: Program, options: ExploreOptions, folder: Path, *, bug: str) -> Request:
     binary, pool = paths.tool(PROGRAM), folder / "pool"
-    recording = program.recording(
+    given = ProgramOptions(
         record=shlex.join([str(binary), bug, str(pool)]),
-        ops=None,
-        pools=[str(pool)],
+        recover=shlex.join([str(binary), "check", str(pool)]),
+        pool=[str(pool)],
         cwd=folder,
         tracer=beside.recording.tracer if beside.recording else None,
-        timeout=program.DEFAULT_RECORD_TIMEOUT,
-        allow_exit=(),
-        keep=False,
     )
-    recovery = program.recovery(
-        recover=shlex.join([str(binary), "check", str(pool)]),
-        check=None,
-        dump=None,
-        timeout=program.DEFAULT_TIMEOUT,
-        images=program.DEFAULT_IMAGES,
-        cwd=folder,
-    )
+    recording = recording_of(given)
+    recovery = recovery_of(given)
     made = Program(name=PROGRAM, recording=recording, recovery=replace(recovery, pools=recording.pools))
     header = {"target": PROGRAM, "scenario": bug, "program": {"name": PROGRAM, **made.recovery.described()}}
     return Request(name=f"{PROGRAM} {bug}", slug=PROGRAM, options=options, program=made, header=header)

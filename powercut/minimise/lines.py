@@ -23,7 +23,8 @@ from powercut.minimise.examine import told
 from powercut.minimise.ledger import Ledger, LimitReached, Limits, Progress
 from powercut.minimise.same_bug import same_bug
 from powercut.program import run as program_run
-from powercut.program.program import Program, Recording
+from powercut.program.program import Program
+from powercut.program.recording import Recording
 from powercut.runs.run_request import Context
 from powercut_records import finding as records
 from powercut_records.base import changed, without

@@ -6,7 +6,7 @@ from pathlib import Path
 from powercut.base import user_files
 from powercut.base.errors import UsageError
 from powercut.program import binary as program_binary
-from powercut.program import program
+from powercut.program.words import words, working_folder
 
 
 def given(commands: Sequence[str], *, script: str | None, cwd: Path | None) -> tuple[tuple[str, ...], ...]:
@@ -14,14 +14,14 @@ def given(commands: Sequence[str], *, script: str | None, cwd: Path | None) -> t
 
     UsageError for one that cannot be run, with its line.
     """
-    folder = program.working_folder(cwd)
+    folder = working_folder(cwd)
     texts = [("--probe", text) for text in commands]
     if script is not None:
         texts += _lines(script, cwd=folder)
-    made = [(option, program.words(text, option=option)) for option, text in texts]
-    for option, words in made:
-        program_binary.find(words[0], cwd=folder, option=option)
-    return tuple(words for _, words in made)
+    made = [(option, words(text, option=option)) for option, text in texts]
+    for option, command in made:
+        program_binary.find(command[0], cwd=folder, option=option)
+    return tuple(command for _, command in made)
 
 
 def _lines(script: str, *, cwd: Path) -> list[tuple[str, str]]:

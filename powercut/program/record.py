@@ -21,7 +21,7 @@ from powercut.engine.supervise import Ended, Output, StartError, status_text, su
 from powercut.program import acknowledgements, other_files, pin, pmemcheck, unseen_instructions, valgrind
 from powercut.program import pools as program_pools
 from powercut.program.pools import Aside
-from powercut.program.program import Recording
+from powercut.program.recording import Recording
 from powercut.symbols import store_functions
 
 #: Variables of the runtime: what they say is meant for another recording.
@@ -331,18 +331,7 @@ def _described(recording: Recording, ended: Ended, *, name: str) -> dict[str, An
     """The program as it stands in the trace's metadata and in the run record."""
     return {
         "name": name,
-        "command": list(recording.command),
-        "ops": list(recording.ops),
-        "ops_file": os.fspath(recording.ops_file.named) if recording.ops_file else "",
-        "scheduled": recording.scheduling is not None,
-        "record_timeout": recording.timeout,
-        "allowed": sorted(recording.allowed),
-        "cwd": os.fspath(recording.cwd),
-        "tracer": recording.tracer,
-        "began": recording.began,
-        "setup": list(recording.setup),
-        "keep_pool": recording.keep_pool,
-        "ack": recording.ack.pattern if recording.ack else "",
+        **recording.described(),
         "exit": {"signal": -ended.status} if ended.status < 0 else {"status": ended.status},
         "seconds": ended.seconds,
         "output": {"stdout": ended.stdout.shown(), "stderr": ended.stderr.shown()},

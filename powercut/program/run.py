@@ -7,7 +7,7 @@ import re
 import shlex
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,14 +22,14 @@ from powercut.engine.time_limit import TimeLimit
 from powercut.program import binary as program_binary
 from powercut.program import ops_file, valgrind
 from powercut.program import record as program_record
-from powercut.program.program import Device, Program, Recording, Recovery
+from powercut.program.program import Program
+from powercut.program.recording import Device, Recording
+from powercut.program.recovery import Recovery
 from powercut.symbols import store_functions
 from powercut_records.finding import FindingRecord
 
 #: Share of a time budget that exploring may take once something was found: the rest is for the cause.
 FOUND_SHARE = 0.75
-#: Names the folder in which crash images are made; /dev/shm without it.
-WORK = "POWERCUT_WORK"
 
 
 def record(
@@ -59,7 +59,7 @@ def explore(
     trace = trace.absolute()  # the engine works in the folder of the commands
     begun = time.monotonic() - spent
     _try(program.recovery, trace, options=options, engine_path=engine_path, interrupt=interrupt, begun=begun)
-    arguments = ["program", "--trace", str(trace), *commands(program.recovery)]
+    arguments = ["program", "--trace", str(trace), *program.recovery.engine_words()]
     arguments += ["--model", options.model, "--atoms", options.atoms]
     arguments += ["--jobs", str(options.jobs), "--seed", str(options.seed), "--images", str(program.recovery.images)]
     if options.nested:
@@ -100,7 +100,7 @@ def image(
     interrupt: Interrupt | None = None,
 ) -> events.Imaged:
     """Runs the commands on the image of a finding, or on the one that the program left at its end."""
-    arguments = ["program-image", "--trace", str(trace.absolute()), "--runs", str(runs), *commands(recovery)]
+    arguments = ["program-image", "--trace", str(trace.absolute()), "--runs", str(runs), *recovery.engine_words()]
     if finding:
         arguments += ["--finding", str(finding.absolute())]
     if out:
@@ -240,20 +240,8 @@ def reproduce(
 
 def of_finding(record: FindingRecord) -> Program:
     """The program of a finding's record, whose trace is there already."""
-    described = record.program
-    assert described is not None
-    recovery = Recovery(
-        recover=tuple(described.recover),
-        check=tuple(described.check),
-        dump=tuple(described.dump),
-        probes=tuple(tuple(probe) for probe in described.probes),
-        ordered=described.ordered,
-        timeout=described.timeout,
-        images=described.images,
-        cwd=Path(described.cwd),
-        pools=tuple(Path(pool.path) for pool in described.pools),
-    )
-    return Program(name=described.name, recovery=recovery)
+    assert record.program is not None
+    return Program(name=record.program.name, recovery=Recovery.of_record(record.program))
 
 
 def recording_of(record: FindingRecord) -> Recording:
@@ -294,23 +282,3 @@ def recording_of(record: FindingRecord) -> Recording:
         ack=re.compile(described.ack) if described.ack else None,
         device=Device(sector_size=device.sector_size, unit=device.unit) if device else None,
     )
-
-
-def commands(recovery: Recovery) -> list[str]:
-    """The engine's options for the commands that judge an image."""
-    arguments = ["--timeout", f"{recovery.timeout:g}", *(["--ordered"] if recovery.ordered else [])]
-    if folder := os.environ.get(WORK):
-        arguments += ["--work", os.path.abspath(folder)]
-    probes = [("probe", probe) for probe in recovery.probes]
-    steps = (("recover", recovery.recover), ("check", recovery.check), ("dump", recovery.dump), *probes)
-    for option, command in steps:
-        if command:
-            arguments += [f"--{option}", json.dumps(_with_real_paths(command, recovery))]
-    return arguments
-
-
-def _with_real_paths(command: Sequence[str], recovery: Recovery) -> list[str]:
-    """Words that are a pool's file under another name, such as a link, as that file: the engine knows only one name."""
-    known = {os.fspath(pool) for pool in recovery.pools}
-    first, *rest = command
-    return [first, *(real if (real := os.path.realpath(recovery.cwd / word)) in known else word for word in rest)]

@@ -22,7 +22,7 @@ def choose(name: str | None, binary: Binary, *, command: Sequence[str]) -> str:
     """The tracer to use. UsageError when it cannot record this program."""
     where = f"--record {command[0]}"
     if name is not None and name not in TRACERS:
-        raise unknown_name("tracer", name, TRACERS, list_command="powercut run --help")
+        raise unknown_name("tracer", name, TRACERS, list_command="powercut run --help-all")
     if binary.kind == "elf" and binary.bits == 32:
         raise UsageError(
             "this is a 32-bit program; powercut records 64-bit x86 programs only",

@@ -372,7 +372,7 @@ def with_tracer(requests: Sequence[Request], tracer: str | None) -> list[Request
 def refuse_unknown_tracer(tracer: str | None) -> None:
     """UsageError for a tracer that cannot record targets; None is the default."""
     if tracer is not None and tracer not in TRACERS:
-        raise unknown_name("tracer of targets", tracer, TRACERS, list_command="powercut run --help")
+        raise unknown_name("tracer of targets", tracer, TRACERS, list_command="powercut run --help-all")
     if tracer == "pin":
         pin.require()  # said once, and not by every run
 

@@ -309,7 +309,7 @@ def scenarios(
     if not wanted:
         if not legal:
             raise UsageError(f"no client of {shape} is left for {name}", where="--client", next_step="Take more keys.")
-        raise unknown_name(f"client of {shape}", " ".join(patterns), named, list_command="powercut run --help")
+        raise unknown_name(f"client of {shape}", " ".join(patterns), named, list_command="powercut run --help-all")
     if len(wanted) > MOST_SCENARIOS:
         raise UsageError(
             f"{len(wanted):,} clients of {shape} are more than the {MOST_SCENARIOS:,} that one command runs",

@@ -13,8 +13,10 @@ from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
 from powercut.engine.options import DEVICE_MODELS, MODELS, STRATEGIES, ExploreOptions
 from powercut.gate import canary
-from powercut.program import program
+from powercut.program.options import ProgramOptions
 from powercut.program.program import Program
+from powercut.program.recording import recording as recording_of
+from powercut.program.recovery import recovery as recovery_of
 from powercut.runs.run_request import Request
 from powercut_reports.gate_formats import RENDERERS
 from tests.real_engine import require_engine
@@ -48,13 +50,11 @@ def test_a_random_sample_finds_it_whatever_the_seed(seed: int) -> None:
 def test_a_program_is_accompanied_by_a_program(tmp_path: Path, model: str) -> None:
     require_engine()
     binary, pool = paths.tool(canary.PROGRAM), tmp_path / "pool"
-    recording = program.recording(
-        record=f"{binary} pair {pool}", ops=None, pools=[str(pool)], cwd=tmp_path, tracer="llvm", timeout="5s",
-        allow_exit=(), keep=False,
+    given = ProgramOptions(
+        record=f"{binary} pair {pool}", recover=f"{binary} check {pool}", pool=[str(pool)], cwd=tmp_path, tracer="llvm",
+        record_timeout="5s", images=99,
     )  # fmt: skip
-    recovery = program.recovery(
-        recover=f"{binary} check {pool}", check=None, dump=None, timeout="5s", images=99, cwd=tmp_path
-    )
+    recording, recovery = recording_of(given), recovery_of(given)
     made = Program(name="p", recording=recording, recovery=replace(recovery, pools=recording.pools))
     found = canary.check(replace(beside(model=model), program=made), engine_path=paths.engine())
     assert found.found, found.why

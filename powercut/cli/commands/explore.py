@@ -9,26 +9,30 @@ import typer
 from powercut.base import paths
 from powercut.base import trust as trusting
 from powercut.base.errors import UsageError
+from powercut.base.option import RUN
 from powercut.base.user_files import refuse_other_kinds
+from powercut.cli.commands import help_groups, shared
 from powercut.cli.commands import program as modes
-from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import Only, Without, grouped
 from powercut.cli.commands.judge import Judging, judge
 from powercut.cli.commands.spread import Spread
+from powercut.program.options import JUDGING, ProgramOptions
 from powercut.runs.run_request import Request
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(explore)
+    app.command(cls=help_groups.Grouped)(explore)
 
 
 @grouped
 def explore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A trace that 'powercut record' wrote.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A trace that 'powercut record' wrote.", rich_help_panel=RUN)
+    ],
     *,
     exploring: shared.Exploring,
     judging: Annotated[Judging, Without("since", "no_replay")],
-    given: Annotated[modes.ProgramOptions, Only(*modes.JUDGING, "name", "cwd")],
+    given: Annotated[ProgramOptions, Only(*JUDGING, "name", "cwd")],
     trust: shared.Trust = False,
     spread: Annotated[Spread, Without("shard")],
 ) -> None:

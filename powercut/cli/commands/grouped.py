@@ -3,8 +3,9 @@
     @grouped
     def explore(file: File, *, exploring: Exploring, judging: Annotated[Judging, Without("since")]) -> None: ...
 
-Typer sees one option for each field, in the order of the parameters; the command is given the objects. A field's type
-says how its option is spelt (`Annotated[..., typer.Option(...)]`), its default is the option's.
+Typer sees one option for each field, in the order of the parameters; the command is given the objects. The field says
+how its option is spelt, as a row (`powercut.base.option`) or in its type (`Annotated[..., typer.Option(...)]`). The
+field's default is the option's.
 """
 
 import dataclasses
@@ -12,6 +13,10 @@ import functools
 import inspect
 from collections.abc import Callable
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import typer
+
+from powercut.base.option import Option, option_of
 
 
 class Only:
@@ -54,7 +59,10 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         for name in names:
             parameters.append(
                 inspect.Parameter(
-                    name, inspect.Parameter.KEYWORD_ONLY, default=fields[name].default, annotation=types[name]
+                    name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=fields[name].default,
+                    annotation=_annotation(fields[name], types[name]),
                 )
             )
 
@@ -66,3 +74,25 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return wrapper
+
+
+def _annotation(field: dataclasses.Field[Any], hint: Any) -> Any:
+    """The type of an option as Typer reads it."""
+    row = option_of(field)
+    return hint if row is None else Annotated[hint, _typer_option(row)]
+
+
+def _typer_option(row: Option) -> Any:
+    complete = (
+        (lambda incomplete: [word for word in row.choices if word.startswith(incomplete)]) if row.choices else None
+    )
+    return typer.Option(
+        row.flag,
+        metavar=row.metavar,
+        help=row.help,
+        min=row.least,
+        max=row.most,
+        show_default=row.show_default,
+        autocompletion=complete if row.choices else None,
+        rich_help_panel=row.group,
+    )

@@ -7,15 +7,17 @@ import typer
 
 from powercut.base import paths
 from powercut.base.errors import UsageError
+from powercut.base.option import PRINT, RUN
 from powercut.base.user_files import refuse_other_kinds
 from powercut.cli import output, talk
+from powercut.cli.commands import help_groups, shared
 from powercut.cli.commands import program as modes
-from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import Without, grouped
 from powercut.engine import engine, options
 from powercut.findings.store import FindingStore
-from powercut.program import program
 from powercut.program import record as program_record
+from powercut.program.options import JUDGING, ProgramOptions
+from powercut.program.words import default_name
 from powercut.runs import requests, runner, stopping
 from powercut.runs.run_request import DEFAULT_TRACER, Context
 from powercut.scenarios import catalog, plan, targets
@@ -23,25 +25,34 @@ from powercut.symbols.symbolize import Symbolizer
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(record)
+    app.command(cls=help_groups.Grouped)(record)
 
 
 @grouped
 def record(
-    output_file: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The trace to write.")],
+    output_file: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="The trace to write.", rich_help_panel=PRINT)
+    ],
     target: Annotated[
-        str | None, typer.Argument(metavar="TARGET[:VARIANT]", show_default=False, help="What to record.")
+        str | None,
+        typer.Argument(metavar="TARGET[:VARIANT]", show_default=False, help="What to record.", rich_help_panel=RUN),
     ] = None,
     scenario: Annotated[
         str | None,
-        typer.Option("--scenario", metavar="S", show_default=False, help="One scenario, by name, path or file."),
+        typer.Option(
+            "--scenario",
+            metavar="S",
+            show_default=False,
+            help="One scenario, by name, path or file.",
+            rich_help_panel=RUN,
+        ),
     ] = None,
     *,
     seed: shared.Seed = options.DEFAULT_SEED,
     model: shared.RaceModel = None,
     scheduling: shared.Scheduling,
     json: shared.Json = False,
-    given: Annotated[modes.ProgramOptions, Without(*modes.JUDGING)],
+    given: Annotated[ProgramOptions, Without(*JUDGING)],
 ) -> None:
     """Record one scenario on one target into a trace; or, in program mode, a command.
 
@@ -73,13 +84,13 @@ def record(
         talk.say(f"Explore it with '{hint}'.")
 
 
-def _program(given: modes.ProgramOptions, path: Path, chosen: options.ExploreOptions) -> dict[str, Any]:
+def _program(given: ProgramOptions, path: Path, chosen: options.ExploreOptions) -> dict[str, Any]:
     """Records a command; Ctrl-C ends it and all that it has started."""
-    recording = given.recording(chosen)
+    recording = modes.recording_of(given, chosen)
     interrupt = engine.Interrupt()
     try:
         with stopping.stopped_by_signals(interrupt.request):
-            called = given.name or program.default_name(recording.command)
+            called = given.name or default_name(recording.command)
             return program_record.record(recording, path, name=called, interrupt=interrupt)
     except engine.Interrupted:
         raise KeyboardInterrupt from None

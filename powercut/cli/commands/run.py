@@ -10,21 +10,25 @@ import typer
 from powercut.base import paths
 from powercut.base.errors import UsageError
 from powercut.base.exit_codes import ExitCode, worst
+from powercut.base.option import RUN
 from powercut.cli import output, progress, talk
+from powercut.cli.commands import help_groups, shared
 from powercut.cli.commands import program as modes
-from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import grouped
 from powercut.cli.commands.judge import Judging, judge
 from powercut.cli.commands.spread import Spread
 from powercut.engine import engine
-from powercut.engine.options import Budget, ExploreOptions, Schedules
+from powercut.engine.options import DEFAULT_MODEL, MODELS, Budget, ExploreOptions, Schedules
 from powercut.machines import shards
+from powercut.program.options import ProgramOptions
 from powercut.runs import requests, runner
 from powercut.runs.run_request import Request
 from powercut.scenarios import clients, in_folder, targets
 from powercut.scenarios import config as configs
 
-All = Annotated[bool, typer.Option("--all", help="Every target of powercut, hardened and published.")]
+All = Annotated[
+    bool, typer.Option("--all", help="Every target of powercut, hardened and published.", rich_help_panel=RUN)
+]
 Client = Annotated[
     str | None,
     typer.Option(
@@ -33,6 +37,7 @@ Client = Annotated[
         show_default=False,
         help="Instead of scenarios from files: every client of T threads with N operations each, such as 2x2, in a run "
         "for each first operation of thread 1. --scenario then chooses some of these, or single clients.",
+        rich_help_panel=RUN,
     ),
 ]
 Keys = Annotated[
@@ -42,6 +47,7 @@ Keys = Annotated[
         metavar="LIST",
         show_default=False,
         help="The keys that the clients of --client use; the lowest is present when they begin.  [default: 1,2]",
+        rich_help_panel=RUN,
     ),
 ]
 Config = Annotated[
@@ -52,18 +58,38 @@ Config = Annotated[
         show_default=False,
         help="An option of the target for this run, before what the scenario says; may be repeated. 'powercut list "
         "targets' shows the options.",
+        rich_help_panel=RUN,
     ),
 ]
 
 
+#: Options that `powercut run --help` shows: those of a first run, a line each.
+_USUAL = {
+    "target": "A scheme ('powercut list targets'), or a library of yours.",
+    "scenario": "Its scenarios, by name, path or file.",
+    "all_": "Every target of powercut instead, with its scenarios.",
+    "record": "A program instead: the command that uses the pool.",
+    "pool": "The file that it maps; --device, if it writes the file.",
+    "recover": "Recovers from a crash image; status 0: it is good.",
+    "check": "Checks what recovery left; --dump CMD prints it.",
+    "model": f"Persistency: {', '.join(MODELS)}.  [default: {DEFAULT_MODEL}]",
+    "fail_on": "What counts as findings too, such as redundant-flush.",
+    "budget": "A time (60s, 5m) for all, or executions (20000x) a run.",
+    "explain": "Findings of a run whose root cause is looked for.",
+    "format": "Reports to write: text, html, json, sarif, junit, …",
+    "out": "Folder of reports and findings.  [default: .powercut]",
+}
+
+
 def register(app: typer.Typer) -> None:
-    app.command()(run)
+    app.command(cls=help_groups.command(_USUAL))(run)
 
 
 @grouped
 def run(
     target: Annotated[
-        list[str] | None, typer.Argument(metavar="TARGET[:VARIANT]", show_default=False, help="What to judge.")
+        list[str] | None,
+        typer.Argument(metavar="TARGET[:VARIANT]", show_default=False, help="What to judge.", rich_help_panel=RUN),
     ] = None,
     scenario: shared.Scenarios = None,
     *,
@@ -74,8 +100,9 @@ def run(
     scheduling: shared.Scheduling,
     exploring: shared.Exploring,
     judging: Judging,
-    given: modes.ProgramOptions,
+    given: ProgramOptions,
     spread: Spread,
+    help_all: help_groups.HelpAll = False,
 ) -> None:
     """Record scenarios on targets, explore every legal crash state, and report.
 
@@ -145,7 +172,7 @@ def _refuse_nothing(
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """What a command line runs, as far as another one has to know it to run the same."""
+    """A command line, as far as another one has to know it to run the same."""
 
     targets: tuple[str, ...]
     scenarios: tuple[str, ...]
@@ -198,7 +225,7 @@ class Command:
 
     @staticmethod
     def from_json(value: dict[str, Any]) -> "Command":
-        """Of `as_json`."""
+        """The command that `as_json` wrote."""
         given = value["options"]
         options = {
             **given,

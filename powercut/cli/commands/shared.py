@@ -8,6 +8,7 @@ import typer
 
 from powercut.base.cores import cores
 from powercut.base.errors import UsageError
+from powercut.base.option import FAR, JUDGE, PRINT, RUN
 from powercut.cli import output
 from powercut.engine import options
 from powercut.engine.options import ExploreOptions
@@ -23,17 +24,35 @@ def default_jobs() -> int:
 Scenarios = Annotated[
     list[str] | None,
     typer.Option(
-        "--scenario", metavar="GLOB", show_default=False, help="Scenarios by name, path or file; may be repeated."
+        "--scenario",
+        metavar="GLOB",
+        show_default=False,
+        help="Scenarios by name, path or file; may be repeated.",
+        rich_help_panel=RUN,
     ),
 ]
-Model = Annotated[str, typer.Option("--model", metavar="M", help="Persistency model: adr or eadr.")]
+Model = Annotated[
+    str,
+    typer.Option(
+        "--model", metavar="M", help=f"Persistency model: {', '.join(options.MODELS)}.", rich_help_panel=JUDGE
+    ),
+]
 Strategy = Annotated[
-    str, typer.Option("--strategy", metavar="S", help="How crash states are covered; see 'powercut list strategies'.")
+    str,
+    typer.Option(
+        "--strategy",
+        metavar="S",
+        help="How crash states are covered; see 'powercut list strategies'.",
+        rich_help_panel=FAR,
+    ),
 ]
 Atoms = Annotated[
     str,
     typer.Option(
-        "--atoms", metavar="A", help="How a wide store may be torn: any order, ascending, or byte by byte (mem* calls)."
+        "--atoms",
+        metavar="A",
+        help="How a wide store may be torn: any order, ascending, or byte by byte (mem* calls).",
+        rich_help_panel=JUDGE,
     ),
 ]
 Nested = Annotated[
@@ -46,6 +65,7 @@ Nested = Annotated[
         show_default=f"{options.DEFAULT_NESTED}; of a program 0",
         help=f"Power cuts inside recovery, at most {options.MOST_NESTED}; 0: no cut. Of a program, which runs under "
         "Valgrind for that, at most one.",
+        rich_help_panel=FAR,
     ),
 ]
 StepBudget = Annotated[
@@ -58,6 +78,7 @@ StepBudget = Annotated[
         help="Loop turns and calls after which one execution of target code is given up, and the verdict is unknown. "
         "A loop that repeats itself is found much earlier.  [default: 4 million, and 4 for each byte of the pool]",
         show_default=False,
+        rich_help_panel=FAR,
     ),
 ]
 ChunkEvents = Annotated[
@@ -71,6 +92,7 @@ ChunkEvents = Annotated[
         "keep more machines busy, and cost more executions in all.  [default: an eighth of the trace, from 8192 to "
         "4194304]",
         show_default=False,
+        rich_help_panel=FAR,
     ),
 ]
 BudgetText = Annotated[
@@ -81,6 +103,7 @@ BudgetText = Annotated[
         help="A time for the whole command (60s, 5m, 1h), which its runs share fairly, or executions of each run "
         "(20000x). Of a recorded program a time is to explore and to explain. A run that reaches its limit is sampled.",
         show_default=False,
+        rich_help_panel=FAR,
     ),
 ]
 Jobs = Annotated[
@@ -93,19 +116,36 @@ Jobs = Annotated[
         max=options.MOST_JOBS,
         help=f"Parallel workers, at most {options.MOST_JOBS:,}.  [default: cores]",
         show_default=False,
+        rich_help_panel=FAR,
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option("--seed", metavar="N", min=0, max=options.MOST_SEED, help="Seed of mixes and of the random strategy."),
+    typer.Option(
+        "--seed",
+        metavar="N",
+        min=0,
+        max=options.MOST_SEED,
+        help="Seed of mixes and of the random strategy.",
+        rich_help_panel=FAR,
+    ),
 ]
-Paranoid = Annotated[bool, typer.Option("--paranoid", help="Hash everything after each reset of the executor.")]
+Paranoid = Annotated[
+    bool, typer.Option("--paranoid", help="Hash everything after each reset of the executor.", rich_help_panel=FAR)
+]
 Resume = Annotated[
     bool,
-    typer.Option("--resume", help="Go on with a run that was killed, from what it has left in the output folder."),
+    typer.Option(
+        "--resume",
+        help="Go on with a run that was killed, from what it has left in the output folder.",
+        rich_help_panel=FAR,
+    ),
 ]
 NoReplay = Annotated[
-    bool, typer.Option("--no-replay", help="Do not begin with the findings of earlier runs (OUT/failures).")
+    bool,
+    typer.Option(
+        "--no-replay", help="Do not begin with the findings of earlier runs (OUT/failures).", rich_help_panel=FAR
+    ),
 ]
 Explain = Annotated[
     int | None,
@@ -114,9 +154,10 @@ Explain = Annotated[
         metavar="N",
         min=0,
         help="Findings of each run to minimise and to look for the root cause of, with a fix that is tried. "
-        "[default: 3, and 4 of one variant in all; with a --budget of time, 0, of a program what the budget has "
-        "time for]",
+        "[default: 3, and 4 of one variant in all; 1 of each variant where more than 8 are judged; with a --budget of "
+        "time, 0, of a program what the budget has time for]",
         show_default=False,
+        rich_help_panel=FAR,
     ),
 ]
 KeepGoing = Annotated[
@@ -124,19 +165,25 @@ KeepGoing = Annotated[
     typer.Option(
         "--keep-going",
         help="Go on after a finding that needs no power cut. Without it, such a finding ends its run.",
+        rich_help_panel=FAR,
     ),
 ]
-Stats = Annotated[bool, typer.Option("--stats", help="Print where the time of each run went.")]
-Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of traces, findings and reports.")]
+Stats = Annotated[bool, typer.Option("--stats", help="Print where the time of each run went.", rich_help_panel=PRINT)]
+Out = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="Folder of traces, findings and reports.", rich_help_panel=PRINT)
+]
 Format = Annotated[
     str,
     typer.Option(
         "--format",
         metavar="LIST",
         help=f"What to make of the runs, of: {', '.join(output.FORMATS)}.",
+        rich_help_panel=PRINT,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.", rich_help_panel=PRINT)
+]
 Baseline = Annotated[
     Path | None,
     typer.Option(
@@ -144,6 +191,7 @@ Baseline = Annotated[
         metavar="FILE",
         help="Findings that are known: only new ones fail. 'powercut baseline update' writes the file.",
         show_default=False,
+        rich_help_panel=JUDGE,
     ),
 ]
 Suppressions = Annotated[
@@ -153,6 +201,7 @@ Suppressions = Annotated[
         metavar="FILE",
         help="Findings that are set aside for a time.  [default: powercut-suppressions.toml, if it is there]",
         show_default=False,
+        rich_help_panel=JUDGE,
     ),
 ]
 Since = Annotated[
@@ -163,6 +212,7 @@ Since = Annotated[
         help="Explore only what changed since a git revision that a gate has judged: compiled code, scenario, options. "
         "All else comes from the cache.",
         show_default=False,
+        rich_help_panel=FAR,
     ),
 ]
 Search = Annotated[
@@ -173,6 +223,7 @@ Search = Annotated[
         show_default=False,
         help=f"Which schedules of a scenario's threads are run: {', '.join(options.SEARCHES)}.  "
         f"[default: the scenario's, else {options.DEFAULT_SEARCH}: every schedule]",
+        rich_help_panel=RUN,
     ),
 ]
 Preemptions = Annotated[
@@ -183,6 +234,7 @@ Preemptions = Annotated[
         show_default=False,
         help="Only schedules in which at most N times a thread that could go on has to wait for another; none: every "
         "schedule.  [default: the scenario's, else none]",
+        rich_help_panel=RUN,
     ),
 ]
 Visibility = Annotated[
@@ -193,6 +245,7 @@ Visibility = Annotated[
         show_default=False,
         help="When threads see what another one stores: sc, at once; tso, when it leaves the store buffer of x86-TSO.  "
         "[default: the scenario's, else sc]",
+        rich_help_panel=RUN,
     ),
 ]
 RaceModel = Annotated[
@@ -203,6 +256,7 @@ RaceModel = Annotated[
         show_default=False,
         help="Of a scenario with threads: the persistency model that the trace will be explored with; it says at "
         "which moments a power cut matters.  [default: adr]",
+        rich_help_panel=RUN,
     ),
 ]
 ScheduleCount = Annotated[
@@ -215,6 +269,7 @@ ScheduleCount = Annotated[
         show_default=False,
         help=f"How many schedules are run; of {options.DEFAULT_SEARCH}, at most.  [default: the scenario's, else all; "
         f"of random and pct {options.DEFAULT_SCHEDULES}]",
+        rich_help_panel=RUN,
     ),
 ]
 Watchdog = Annotated[
@@ -227,6 +282,7 @@ Watchdog = Annotated[
         help="Wall-clock limit of one recovery or query, and of an operation while it is recorded. What exceeds it is "
         "blocked: the run ends, and its verdict is unknown.  [default: 60]",
         show_default=False,
+        rich_help_panel=FAR,
     ),
 ]
 Trust = Annotated[
@@ -234,6 +290,7 @@ Trust = Annotated[
     typer.Option(
         "--trust",
         help="Run the library or the commands that the file names, though you never gave them to powercut yourself.",
+        rich_help_panel=RUN,
     ),
 ]
 Canary = Annotated[
@@ -243,6 +300,7 @@ Canary = Annotated[
         help="Also find a planted bug on the same way, or no verdict is clean.  [default: with a format for CI, "
         "--baseline or --since]",
         show_default=False,
+        rich_help_panel=JUDGE,
     ),
 ]
 FailOn = Annotated[
@@ -253,6 +311,7 @@ FailOn = Annotated[
         help="What counts as findings too: redundant-flush, redundant-fence, never-persisted, claims (that fail). "
         "Repeat it, or separate them by commas.",
         show_default=False,
+        rich_help_panel=JUDGE,
     ),
 ]
 
@@ -273,12 +332,12 @@ class Exploring:
     chunk_events: ChunkEvents = None
 
     def options(self) -> ExploreOptions:
-        """The same, validated; `jobs` is set when the runs are known."""
+        """These options, validated; `jobs` is set when the runs are known."""
         nested = options.DEFAULT_NESTED if self.nested is None else self.nested
         return ExploreOptions(**{**vars(self), "nested": nested, "budget": options.parse_budget(self.budget)})
 
     def program_options(self) -> ExploreOptions:
-        """The same for a program. UsageError for cuts that are not made of one."""
+        """These options for a program. UsageError for cuts inside recovery that programs do not have."""
         nested = self.nested or 0
         if nested > 1:
             raise UsageError(
@@ -303,7 +362,7 @@ class Scheduling:
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def options(self) -> options.Schedules:
-        """The same, validated."""
+        """These options, validated."""
         return options.Schedules(
             search=self.search,
             preemptions=options.parse_preemptions(self.preemptions),

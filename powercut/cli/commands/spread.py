@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from powercut.base.errors import UsageError
+from powercut.base.option import FAR
 from powercut.cli import talk
 from powercut.machines.shards import Shard, parse_shard
 from powercut.runs.machines import Here, Machines
@@ -29,6 +30,7 @@ class Spread:
             metavar="ADDRESS",
             show_default=False,
             help="Have the workers of this Dask scheduler explore (tcp://HOST:8786). Needs the extra powercut[dask].",
+            rich_help_panel=FAR,
         ),
     ] = None
     scheduler_file: Annotated[
@@ -38,6 +40,7 @@ class Spread:
             metavar="FILE",
             show_default=False,
             help="The same; the scheduler's address is in this file.",
+            rich_help_panel=FAR,
         ),
     ] = None
     shared: Annotated[
@@ -48,6 +51,7 @@ class Spread:
             show_default=False,
             help="With a cluster: a folder that all machines have at this path. Traces go there, and not over the "
             "network.",
+            rich_help_panel=FAR,
         ),
     ] = None
     shard: Annotated[
@@ -57,6 +61,7 @@ class Spread:
             metavar="I/N",
             show_default=False,
             help="Explore the I-th of N parts into the output folder, and report nothing: 'powercut merge' does.",
+            rich_help_panel=FAR,
         ),
     ] = None
 
