@@ -20,11 +20,11 @@ class Option;
 
 namespace powercut {
 
-// One option. What it is told about itself returns it, so that one line can say everything.
+// One option. Each setter returns the option, so that one line can say everything.
 class CommandOption {
  public:
   CommandOption* required();
-  // What its value must be. The type of the limits is the one that help and refusals name.
+  // The limits of the value. Help and refusals name the type of the limits.
   CommandOption* range(int least, int most);
   CommandOption* range(uint64_t least, uint64_t most);
   CommandOption* range(double least, double most);
@@ -43,7 +43,7 @@ class CommandOption {
   CLI::Option* option_;  // of the program's CLI::App
 };
 
-// What ended a program before the command that its arguments name.
+// The reason why a program ended before the command that its arguments name.
 struct EarlyEnd {
   int exit_code = 0;
   std::string wrong;  // with the arguments, as stderr was told; empty: help or the version was asked for, and printed
@@ -71,10 +71,11 @@ class CommandLine {
   CommandLine* add_subcommand(std::string_view name, std::string_view description);
   // Without `count` commands the arguments are wrong.
   void require_subcommand(int count);
-  // What parse() calls when this command was chosen and its options are set.
+  // Sets the function that parse() calls when this command was chosen and its options are set.
   void callback(std::function<void()> called);
 
-  // Of a program: nothing when the arguments were right; the command has run then. Throws what the command throws.
+  // For a program: returns nothing when the arguments were right; the command has run then. Throws what the command
+  // throws.
   std::optional<EarlyEnd> parse(int argc, const char* const* argv);
 
  private:

@@ -1,4 +1,4 @@
-// What arguments are taken, and how others are refused.
+// Which arguments are taken, and how others are refused.
 #include "base/command_line.h"
 
 #include <gmock/gmock.h>
@@ -60,7 +60,7 @@ struct Program {
     command->callback([this] { ++ran; });
   }
 
-  // What `arguments` were refused with; nothing when they were not.
+  // The refusal of `arguments`; nothing when they were taken.
   std::string refusal(const std::vector<const char*>& arguments) {
     const Said said = parse(line, arguments);
     EXPECT_EQ(ran, 0);

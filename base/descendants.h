@@ -19,8 +19,8 @@ void keep_descendants();
 // True when this process has children, living or dead. One system call.
 bool has_children();
 
-// Kills and reaps every descendant but the `spared` processes and what descends from them; what is forked meanwhile as
-// well. Gives up on what does not die within two seconds (it sleeps in the kernel). Async-signal-safe.
+// Kills and reaps every descendant but the `spared` processes and their own descendants; also processes that are forked
+// meanwhile. Gives up on a process that does not die within two seconds (it sleeps in the kernel). Async-signal-safe.
 void end_descendants(std::span<const pid_t> spared = {});
 
 // The guardian (program/guardian.h) outlives the engine on purpose, to clean up after it. 0: none.

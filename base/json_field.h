@@ -29,7 +29,7 @@ class JsonField {
   JsonField operator[](const std::string& name) const;
   // Throws when there is any other field.
   void only(std::initializer_list<const char*> names) const;
-  // Of a list; none of a field that is absent or null.
+  // The items of a list; none for a field that is absent or null.
   std::vector<JsonField> items() const;
   std::vector<JsonField> items_of(const std::string& name) const;
   std::string text() const;

@@ -6,9 +6,8 @@ namespace powercut {
 
 // Starts this program again with the same arguments where need be, so that
 //   - addresses are not randomised;
-//   - no symbol is bound at its first call. The dynamic linker would save vector registers on the stack while it
-//     does that, and what is in them depends on when the process was scheduled. A target's uninitialised padding
-//     would show it.
+//   - no symbol is bound at its first call. The dynamic linker would save vector registers on the stack meanwhile.
+//     Their contents depend on when the process was scheduled, and a target's uninitialised padding would show them.
 // Call it before any output. False: the system forbids fixed addresses (some containers do); they then differ
 // between runs, which stderr was told, and results that depend on them may differ as well.
 bool make_repeatable();

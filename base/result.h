@@ -20,7 +20,7 @@ inline constexpr int kExitOk = 0, kExitFindings = 1, kExitUsage = 2, kExitUnknow
 struct EngineError {
   ErrorKind kind = ErrorKind::kUsage;
   std::string what, where, next;
-  // What the scenario needs and this target lacks, where that is all that is wrong: "update", "keys of 8 bytes".
+  // Abilities that the scenario needs and this target lacks, if nothing else is wrong: "update", "keys of 8 bytes".
   std::string needs = {};
 
   std::string message() const { return where + ": " + what + ". " + next; }

@@ -1,5 +1,5 @@
-// Runs target code in a child process, so that whatever it does to itself (a wild pointer, abort, an endless
-// loop) leaves us able to say what happened and in which operation.
+// Runs target code in a child process. Whatever the code does to its process (a wild pointer, abort, an endless loop),
+// we stay able to say what happened and in which operation.
 #ifndef POWERCUT_BASE_SUPERVISOR_H_
 #define POWERCUT_BASE_SUPERVISOR_H_
 
@@ -39,8 +39,8 @@ struct ChildEnd {
 // Runs `body` in a child and waits. A child whose `steps` stand still for `stall_seconds` is killed.
 ChildEnd supervise(double stall_seconds, const std::function<int(Progress&)>& body);
 
-// The same for a child that ends the stream of events itself: what the target does to the process, it does to one that
-// nobody needs. Returns the exit code to leave with: that of `body`, or of the error `broke` when it did not answer.
+// As supervise(), for a child that ends the stream of events itself: the target can harm only a process that nobody
+// needs. Returns the exit code to leave with: that of `body`, or of the error `broke` when it did not answer.
 int answer_in_child(double stall_seconds, const EngineError& broke, EventStream& events,
                     const std::function<int(Progress&)>& body);
 

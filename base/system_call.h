@@ -1,6 +1,5 @@
-// A system call of our own. The C library's `syscall` is the runtime's while it is loaded, which looks at what
-// target code hands to the kernel (kernel_calls.cc), and functions such as getpid are the virtual
-// world's.
+// A system call of our own. While the runtime is loaded, the C library's `syscall` is the runtime's. It looks at the
+// arguments that target code hands to the kernel (kernel_calls.cc). Functions such as getpid are the virtual world's.
 #ifndef POWERCUT_BASE_SYSTEM_CALL_H_
 #define POWERCUT_BASE_SYSTEM_CALL_H_
 

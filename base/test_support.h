@@ -1,4 +1,4 @@
-// What the engine's tests share: plans, temporary folders, running the engine and reading its events.
+// Helpers of the engine's tests: plans, temporary folders, running the engine and reading its events.
 #ifndef POWERCUT_BASE_TEST_SUPPORT_H_
 #define POWERCUT_BASE_TEST_SUPPORT_H_
 

@@ -17,7 +17,8 @@ const char* kind_of(mode_t mode) {
   return "a device";
 }
 
-// Brackets outside of texts. Of what is no JSON the count means nothing, and the parser refuses it.
+// Counts brackets outside of texts. The count of a text that is no JSON means nothing, and the parser refuses such a
+// text.
 bool nests_too_deep(std::string_view text) {
   int depth = 0;
   bool quoted = false;

@@ -1,4 +1,4 @@
-// What `record` does, for `explore --plan` too.
+// The work of `record`, for `explore --plan` too.
 #ifndef POWERCUT_ENGINE_PLAN_RECORDING_H_
 #define POWERCUT_ENGINE_PLAN_RECORDING_H_
 
@@ -16,8 +16,8 @@ struct RecordOptions {
   bool unseen_stores = false;
 };
 
-// Runs the plan's workload on its target, in a process of its own, and tells of the trace with a `recorded` event. What
-// went wrong is told instead, and the exit code returned; else nullopt.
+// Runs the plan's workload on its target, in a process of its own, and tells of the trace with a `recorded` event. A
+// failure is told instead, and its exit code returned; else nullopt.
 std::optional<int> record_plan(const RecordOptions& options, EventStream& events);
 
 }  // namespace powercut

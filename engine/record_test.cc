@@ -215,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(
             "MixWithoutKeys", Json::object(), {{{"op", "mix"}, {"operations", 3}, {"read", 1}}}, 2, {"no live key"}}),
     [](const auto& info) { return info.param.name; });
 
-// What the target lacks, where that is all that is wrong: the scenario is then not for it.
+// Returns the abilities that the target lacks, if nothing else is wrong: the scenario is then not for this target.
 std::string needs_of(const std::vector<Json>& steps, const Json& options, uint64_t pool = 0) {
   TemporaryFolder folder;
   Json plan = plan_json({phase_json(steps)}, options);

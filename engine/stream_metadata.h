@@ -1,4 +1,4 @@
-// What a stream (tracer/stream/STREAM.md) tells of itself, for events and for the metadata of the trace made of it.
+// Facts of a stream (tracer/stream/STREAM.md) about itself, for events and for the metadata of the trace made of it.
 #ifndef POWERCUT_ENGINE_STREAM_METADATA_H_
 #define POWERCUT_ENGINE_STREAM_METADATA_H_
 
@@ -13,8 +13,8 @@ namespace powercut {
 Json pools_json(const StreamSurvey& survey);
 Json exit_json(const StreamSurvey& survey);
 Json notes_json(const StreamSurvey& survey);
-// What the caller gave in `file`, completed by what only the stream knows. A target's metadata has a plan and says all
-// itself.
+// Returns the caller's metadata in `file`, completed by facts that only the stream knows. A target's metadata has a
+// plan and says everything itself.
 Result<Json> metadata_of(const std::string& file, const std::string& tracer, const StreamSurvey& survey);
 
 }  // namespace powercut

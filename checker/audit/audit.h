@@ -1,7 +1,7 @@
-// The standing check that the engine tells the truth: legal crash images, drawn uniformly over all crash states of all
-// crash points, are run in fresh processes on the plain library, and everything observable is compared with what the
-// engine predicts. Why the draw is uniform: audit_draw.h. What runs an image: image_runner.h. What predicts:
-// audit_predictor.h.
+// The standing check that the engine tells the truth. It draws legal crash images uniformly over all crash states of
+// all crash points, and runs them in fresh processes on the plain library. Everything observable is compared with the
+// engine's predictions. See audit_draw.h (why the draw is uniform), image_runner.h (runs an image) and
+// audit_predictor.h (predicts).
 #ifndef POWERCUT_CHECKER_AUDIT_AUDIT_H_
 #define POWERCUT_CHECKER_AUDIT_AUDIT_H_
 

@@ -18,7 +18,7 @@ struct Draw {
   uint64_t times = 0;  // drawn with replacement
 };
 
-// `images` draws from [0, total), distinct and ascending. Precondition: total > 0. The same seed gives the same draws.
+// `images` draws from [0, total), distinct and ascending. Precondition: total > 0. Equal seeds give equal draws.
 std::vector<Draw> draw_states(const BigInt& total, uint64_t images, uint64_t seed);
 
 // For each line of `sets` the index of its content in the crash state `number` of [0, state_count(sets)).

@@ -1,9 +1,9 @@
 // Runs uninstrumented target code in a process of its own and puts memory back between queries.
 //
 // No hook tells what the code writes, so the pages of pool, heap and globals are write-protected once recovery has
-// returned; the first write to a page faults, keeps the page's recovered content and lets the write happen. A reset
-// copies the kept pages back. A page stays writable from then on, so that an image costs one fault for each page that
-// any of its queries writes, and a reset costs what has been written.
+// returned. The first write to a page faults, keeps the page's recovered content and lets the write happen. A reset
+// copies the kept pages back. A page stays writable from then on. An image thus costs one fault for each page that any
+// of its queries writes, and a reset costs as much as has been written.
 //
 // Known inaccuracies: a system call that writes to protected memory fails with EFAULT instead of faulting; thread-local
 // variables, and the globals of libraries under the target, stay as a query leaves them until the image is done.

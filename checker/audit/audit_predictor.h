@@ -1,4 +1,4 @@
-// What the engine says that recovery and the queries give on an image: the one thing that an audit puts to the test.
+// The engine's prediction of recovery's and the queries' answers on an image: an audit tests this prediction.
 #ifndef POWERCUT_CHECKER_AUDIT_AUDIT_PREDICTOR_H_
 #define POWERCUT_CHECKER_AUDIT_AUDIT_PREDICTOR_H_
 

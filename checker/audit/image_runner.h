@@ -28,7 +28,7 @@ struct LineContent {
 };
 using LineContents = std::vector<LineContent>;
 
-// What one image's process answered. The first answer is recovery's (kRecoveryQuery).
+// The answers of one image's process. The first answer is recovery's (kRecoveryQuery).
 struct ImageAnswers {
   std::vector<std::pair<QueryId, std::string_view>> answers;  // valid until the next run()
   uint64_t can_be_asked = 0;                                  // queries that the recovered table has
@@ -49,7 +49,7 @@ class ImageRunner {
   // Whether the library was compiled through the pass, so that its hooks are there, and are off.
   bool instrumented() const { return instrumented_; }
 
-  // What lies in the pool under every image from now on. Lines never told are zero.
+  // Sets the contents of the pool under every image from now on. Lines never told are zero.
   void set_lines(const LineContents& lines);
   // Keys that queries may ask about, in the order of the history.
   void add_keys(const std::vector<KeyHistory>& keys, size_t from);

@@ -25,7 +25,7 @@ Event without_bytes(Event event) {
 
 constexpr uint64_t kMostBytes = uint64_t{1} << 40;
 
-// What is known of an event of the input, beyond the call of the reader that gave it.
+// Facts about an event of the input, beyond the call of the reader that gave it.
 struct Kept {
   Event event;
   std::vector<uint8_t> value;
@@ -41,7 +41,7 @@ struct Kept {
 bool is_store(EventKind kind) { return kind == EventKind::kStore || kind == EventKind::kNtStore; }
 bool is_movable(EventKind kind) { return is_store(kind) || kind == EventKind::kFlush || kind == EventKind::kFence; }
 
-// What a move must not pass: the same thread's operations, and what is the whole program's.
+// Whether a move must not pass an event: operations of its thread, and events of the whole program.
 bool holds_up(const Event& passed, uint32_t thread) {
   switch (passed.kind) {
     case EventKind::kOpBegin:
@@ -169,7 +169,7 @@ class Editor {
       if (find(index) == nullptr) return no_such(index, "insert");
     }
     if (!insert.flush) return std::nullopt;
-    // Of a trace that names no pool a flush may be anywhere, but not of everything: each line is an event.
+    // In a trace that names no pool a flush may be anywhere, but not of everything: each line is an event.
     const uint64_t size = metadata_.contains("pool") ? metadata_["pool"].value("size", uint64_t{0}) : kMostBytes;
     // In this order nothing wraps around.
     if (insert.flush->size > size || insert.flush->offset > size - insert.flush->size) {

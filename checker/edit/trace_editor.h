@@ -1,10 +1,10 @@
 // A trace with some of its flushes and fences left out, others added, and stores moved: what a run would have recorded
 // had its code been another one.
 //
-// Idea: a suggested fix, or a flush that is left out, is judged by the same explorer as any run (Neal, Quinn and
-// Kasikci, *Hippocrates*, ASPLOS 2021, repair programs from a trace of what is missing in it; here the trace itself
-// is repaired). The input is read twice: once to know the events that the edits name and those that a move passes, once
-// to copy it; memory holds no more than these.
+// Idea: a suggested fix, or a flush that is left out, is judged by the explorer of any run. (Neal, Quinn and Kasikci,
+// *Hippocrates*, ASPLOS 2021, repair programs from a trace of what is missing in it; here the trace itself is
+// repaired.) The input is read twice: once to know the events that the edits name and those that a move passes, once to
+// copy it; memory holds no more than these.
 //
 // Known inaccuracies: the operations still take the way of the recorded run, also where another thread would have
 // seen a moved store earlier or later.

@@ -1,4 +1,4 @@
-// What is to be changed about a trace: the file of ../EDITS.md, read and checked as far as it says something by itself.
+// Edits of a trace: the file of ../EDITS.md, read and checked as far as it says something by itself.
 #ifndef POWERCUT_CHECKER_EDIT_TRACE_EDITS_H_
 #define POWERCUT_CHECKER_EDIT_TRACE_EDITS_H_
 
@@ -14,7 +14,7 @@
 
 namespace powercut {
 
-// What to do next about edits that make no sense.
+// Advice about edits that make no sense.
 inline constexpr const char* kEditsNext =
     "checker/EDITS.md says what an edit may be; event indexes are those of the trace before it.";
 

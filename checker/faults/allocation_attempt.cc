@@ -12,7 +12,7 @@ std::span<const uint8_t> bytes_in(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// What a handle can be asked without a power cut. Probes write, and are left to the exploration of the trace.
+// Queries that a handle can answer without a power cut. Probes write, and are left to the exploration of the trace.
 std::vector<QueryId> live_queries(const powercut_target& target, powercut_table* table, size_t keys) {
   std::vector<QueryId> out;
   for (size_t k = 0; k < keys; ++k) {

@@ -33,8 +33,8 @@ class AllocationAttempt {
   AllocationAttempt(const AllocationAttempt&) = delete;
   AllocationAttempt& operator=(const AllocationAttempt&) = delete;
 
-  // Runs on the pool as it is; the caller takes back what it did. Returns for each allocation the operation in which
-  // it was made.
+  // Runs on the pool as it is; the caller takes the changes back. Returns for each allocation the operation in which it
+  // was made.
   std::vector<size_t> run(std::span<const RecordedOperation> operations);
 
   const FaultAnswer& worst() const { return worst_; }

@@ -40,7 +40,7 @@ std::string with_word(std::string line, uint64_t word) {
   return line;
 }
 
-// What the device holds, by the events alone. Units have one sector.
+// The device's contents, by the events alone. Units have one sector.
 struct PlainDevice {
   struct Write {
     uint64_t line, request;
@@ -278,7 +278,7 @@ class DamagedImages : public ::testing::Test {
     return cases;
   }
 
-  // The same by hand.
+  // The cases, judged by hand.
   Cases judged_by_hand(FaultKind kind) {
     Cases cases;
     Executor executor(executor_options(*loaded_, loaded_->own_model(), AtomPolicy::kAny, 0));

@@ -1,5 +1,5 @@
-// Faults on top of power cuts (checker/FAULTS.md): what one of them came to, how that is counted, and which of
-// them are findings.
+// Faults on top of power cuts (checker/FAULTS.md): the result of a fault, the counts of results, and the results that
+// are findings.
 #ifndef POWERCUT_CHECKER_FAULTS_FAULT_H_
 #define POWERCUT_CHECKER_FAULTS_FAULT_H_
 
@@ -21,7 +21,7 @@ enum class FaultKind : uint8_t {
   kBitFlip,
   kAllocation,
   kStale,
-  // Of devices: beyond what their model promises (damage/).
+  // Faults of devices: beyond what their model promises (damage/).
   kShorn,
   kUnserialisable,
   kStaleMapping,
@@ -45,7 +45,7 @@ struct FaultOptions {
   std::string traces;       // folder for the traces of runs with a failing allocation
 };
 
-// What became of one case, worst last. A case (a flipped bit, a poisoned block, ...) is as bad as its worst answer.
+// The result of one case, worst last. A case (a flipped bit, a poisoned block, ...) is as bad as its worst answer.
 enum class FaultEffect : uint8_t {
   kHarmless,  // every answer was legal
   kDetected,  // open or an operation answered an error, or the process died of the SIGBUS or of an abort of its own
@@ -100,7 +100,7 @@ class FaultReport {
 
   // Adds one case; `answers` are those of recovery and queries, in order.
   void add_case(const FaultAnswer& worst, bool seen_by_verify);
-  // Of cases that are no findings: keeps the first that is silent, and the first that crashed, as a note each.
+  // Takes a case that is no finding: keeps the first that is silent, and the first that crashed, as a note each.
   void add_example(const FaultFinding& example, FaultEffect effect);
   void add_finding(FaultFinding finding);
   size_t findings() const { return findings_.size(); }

@@ -1,5 +1,5 @@
-// One run for each allocation of a recorded scenario, in which that one fails. The target must answer an error
-// (or do without), stay right while it lives, and its trace goes to a file, so that every crash state of it can be
+// One run for each allocation of a recorded scenario, in which that allocation fails. The target must answer an error
+// (or do without) and stay right while it lives. The trace goes to a file, so that every crash state of it can be
 // explored like any other run.
 //
 // The traces are explored from the operation in which the allocation fails: until there, they are the recorded

@@ -75,7 +75,7 @@ void ImageFaults::visit(bool visible) {
   if (options_.budget > 0) {
     const uint64_t images = std::clamp<uint64_t>(options_.budget / kLeastForAnImage, 1, points_);
     if ((passed + 1) * images / points_ == passed * images / points_) return;
-    // What was not spent on earlier images is left for this one and those after it.
+    // Budget that earlier images did not spend is left for this image and those after it.
     const uint64_t rest = options_.budget - std::min(options_.budget, tally.executions);
     allowed = rest / (images - std::min(images - 1, tally.points));
     if (allowed == 0) return;
@@ -190,8 +190,8 @@ bool ImageFaults::differs(const Known& known) const {
                      [](const Known::Word& word) { return ((word_at(word.address) ^ word.value) & word.bits) != 0; });
 }
 
-// What cannot be read must end in an error: of memory, where the target has survived the signal. A flipped bit need not
-// be noticed, unless the target says that it is.
+// An unreadable place must end in an error; in memory, if the target has survived the signal. A flipped bit need not be
+// noticed, unless the target says that it is.
 bool ImageFaults::is_finding() const {
   const bool died_of_it =
       options_.kind == FaultKind::kMedia && loaded_.device.medium == POWERCUT_MEMORY && media_.hits() == 0;

@@ -1,10 +1,9 @@
 // Damaged images: one case of one kind of damage (damage/) in one image of a recorded run.
 //
-// Read-driven. What recovery and the queries load on the undamaged image is known from running them once. Target
-// code is deterministic, so an execution on a damaged image is the undamaged one up to its first load of a
-// damaged byte; what nothing loads is harmless without being run. For the same reason a query is run only where
-// something that it loads differs from what it loaded on the undamaged image. A sector is loaded by the word that names
-// it, and its bytes are those of that name.
+// Read-driven. One run on the undamaged image shows which bytes recovery and the queries load. Target code is
+// deterministic, so an execution on a damaged image is the undamaged one up to its first load of a damaged byte. A byte
+// that nothing loads is harmless without being run. For the same reason a query is run only where its loads differ from
+// those on the undamaged image. A sector is loaded by the word that names it, and its bytes are those of that name.
 #ifndef POWERCUT_CHECKER_FAULTS_FAULT_IMAGES_H_
 #define POWERCUT_CHECKER_FAULTS_FAULT_IMAGES_H_
 

@@ -23,12 +23,12 @@ struct RecordedOperation {
   std::string key, value, text;
   uint64_t marks_to_cut = 0;  // > 0: the power was cut at this mark of the operation
 };
-// What a trace says was asked.
+// The operations of a trace.
 Result<std::vector<RecordedOperation>> operations_of(const LoadedTrace& loaded);
 
 class FaultReplay final : public SinkInFront {
  public:
-  // What came of one call.
+  // The result of one call.
   struct Done {
     Outcome outcome;
     powercut_status status = POWERCUT_OK;

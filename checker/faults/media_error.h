@@ -1,9 +1,9 @@
 // An uncorrectable media error: a poisoned range of the pool, of which every load raises SIGBUS.
 //
-// The signal is a real one, queued to the thread itself with the code and the address that the kernel gives for
-// consumed poison (BUS_MCEERR_AR), before the load happens. Whoever handles SIGBUS gets it: the executor, which
-// ends the execution, or a handler that the target installed and leaves by a jump. When such a handler returns,
-// the processor would repeat the load and meet the poison again; so the executor gets the second signal.
+// The signal is a real one, queued to the thread itself before the load happens. It has the code and the address that
+// the kernel gives for consumed poison (BUS_MCEERR_AR). Whoever handles SIGBUS gets it: the executor, which ends the
+// execution, or a handler that the target installed and leaves by a jump. When such a handler returns, the processor
+// would repeat the load and meet the poison again; the executor therefore gets the second signal.
 //
 // Known inaccuracies: a store neither raises the signal nor heals the block (a real one may, if it replaces the
 // whole line); a load of a processor that runs ahead raises nothing here either.
@@ -31,7 +31,7 @@ class MediaError final : public SinkInFront {
   void heal();
   // Loads of poison since it was put there. More than an execution's own end: some were survived.
   uint64_t hits() const { return hits_; }
-  // Of the first such load.
+  // Call stack of the first such load.
   const std::vector<uint64_t>& stack() const { return stack_; }
 
  protected:

@@ -1,5 +1,5 @@
-// Stale contents: bytes of a fresh pool that nobody has initialised. Follows which bytes of the pool were stored
-// to, and keeps the place of the first load in each line of a byte that was not.
+// Stale contents: bytes of a fresh pool that nobody has initialised. Follows which bytes of the pool were stored to.
+// Keeps the place of the first load, in each line, of a byte that was not stored.
 #ifndef POWERCUT_CHECKER_FAULTS_UNWRITTEN_LOADS_H_
 #define POWERCUT_CHECKER_FAULTS_UNWRITTEN_LOADS_H_
 
@@ -21,7 +21,7 @@ class UnwrittenLoads final : public SinkInFront {
 
   explicit UnwrittenLoads(MemoryRange pool);
 
-  // What is stored between these two counts as not stored afterwards: the executor takes it back.
+  // Stores between these two calls do not count afterwards: the executor takes them back.
   void begin_undone() { undoing_ = true; }
   void end_undone();
   // Starts with a pool that nobody has stored to.

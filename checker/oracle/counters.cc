@@ -6,8 +6,9 @@
 //
 // From where operations of several threads overlap, a counter has its Linearizations, as the key of a map has.
 //
-// Known inaccuracy: where a scenario cuts the power of a buffered table and goes on with a key that it has not looked
-// up since, increments count from every sum that the cut may have left, and combinations that cannot be are legal too.
+// Known inaccuracy: a scenario may cut the power of a buffered table and go on with a key that it has not looked up
+// since. Increments then count from every sum that the cut may have left, and combinations that cannot be are legal
+// too.
 #include <algorithm>
 #include <cstring>
 
@@ -118,7 +119,7 @@ void History::end_counting(const Event& event) {
   const uint32_t number = operation_.key;
   Counter& counter = counters_[number];
   if (operation_.kind == OpKind::kLookup) {
-    // What a lookup returned settles what an earlier cut left open.
+    // The value of a lookup settles the choices that an earlier cut left open.
     const std::optional<int64_t> sum =
         event.code == POWERCUT_NOT_FOUND ? std::optional<int64_t>(0) : sum_of(text_of(event.value));
     if (!sum || std::find(counter.now.begin(), counter.now.end(), *sum) == counter.now.end()) return;

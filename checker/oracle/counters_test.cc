@@ -119,7 +119,7 @@ TEST(Counters, LegalIsWhatABeginningOfTheOperationsLeaves) {
   }
 }
 
-// What was told of as gone is gone, and each time once.
+// A state that was told of as gone is gone, and is told of once.
 TEST(Counters, TellsOfWhatIsNotLegalAnyMore) {
   Counting counting(false);
   counting.begin(OpKind::kIncrement, 1, 5);

@@ -75,7 +75,7 @@ void History::end(const Event& event) {
   KeyHistory& key = keys_[operation_.key];
   const bool ok = event.code == POWERCUT_OK;
   if (operation_.kind == OpKind::kLookup) {
-    // What a lookup returned settles what an earlier cut left open.
+    // The value of a lookup settles the choices that an earlier cut left open.
     if (!key.possible) return;
     if (event.code == POWERCUT_NOT_FOUND) {
       key.acknowledged = kAbsent;

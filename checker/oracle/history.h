@@ -1,7 +1,7 @@
-// What was asked of the table and what it acknowledged, up to an instant of the trace: durable linearizability
-// for a map (Izraelevitz, Mendes & Scott, DISC 2016), which splits by key. Operations of one thread follow one another,
-// and two states are all that is ever legal then. From where operations of several threads overlap, a key has its
-// Linearizations, whether it is an item or a counter. Of a buffered target all keys have their Prefixes together, and a
+// The operations on the table and their acknowledgements, up to an instant of the trace: durable linearizability for a
+// map (Izraelevitz, Mendes & Scott, DISC 2016), which splits by key. Operations of one thread follow one another, and
+// two states are all that is ever legal then. From where operations of several threads overlap, a key has its
+// Linearizations, whether it is an item or a counter. On a buffered target all keys have their Prefixes together, and a
 // key's legal states are those in them. The counters of a buffered table have no operations that overlap.
 #ifndef POWERCUT_CHECKER_ORACLE_HISTORY_H_
 #define POWERCUT_CHECKER_ORACLE_HISTORY_H_
@@ -46,7 +46,7 @@ struct KeyHistory {
   }
   // In the order in which they came to be.
   std::vector<int32_t> all_legal() const;
-  // Of a counter.
+  // The sum of a counter in a state.
   int64_t sum(int32_t state) const;
   // Only a lookup's answer makes the state illegal: what it has returned was not durable.
   bool only_read(int32_t state) const { return legal_unread && !legal(state) && legal_unread->contains(state); }
@@ -61,7 +61,7 @@ struct OperationInfo {
   uint32_t thread = 0;
 };
 
-// What a target promises, of which a history follows what is legal: the traits of these names.
+// A target's promises that decide what is legal: the traits of these names.
 struct Promise {
   bool buffered = false;  // of counters: of each key by itself
   bool counts = false;
@@ -84,8 +84,8 @@ class History {
   const std::vector<uint32_t>& tightened() const { return tightened_; }
   std::optional<uint32_t> find(std::string_view key) const;
   bool formatted() const { return formatted_; }
-  // Of a buffered target: what all keys together may hold; nothing where that is not known any more. How often one of
-  // these has become illegal.
+  // For a buffered target: contents that all keys together may have; nothing where these are not known any more. The
+  // second function counts how often such contents became illegal.
   const std::optional<Prefixes>& prefixes() const { return prefixes_; }
   const std::optional<std::set<Prefixes::Table>>& legal_tables() const { return legal_tables_; }
   uint64_t table_tightenings() const { return table_tightenings_; }
@@ -102,13 +102,13 @@ class History {
   // Where a tree of schedules begins; go_back() returns there as often as it is called.
   void keep();
   void go_back();
-  // A crash point: tells, by tightened(), of what has become illegal since the one before it. Of one thread, apply()
-  // tells at once.
+  // A crash point: tells, by tightened(), of states that became illegal since the crash point before. With one thread,
+  // apply() tells at once.
   void settle();
   uint64_t operations() const { return operations_; }
 
  private:
-  // Of a key whose operations may overlap.
+  // A key whose operations may overlap.
   struct Overlapping {
     Linearizations all, unread;
   };
@@ -117,7 +117,7 @@ class History {
     std::optional<uint32_t> in_all, in_unread;  // its numbers there
     std::optional<uint32_t> in_prefixes;
   };
-  // Of a key, what go_back() restores.
+  // The part of a key that go_back() restores.
   struct Legal {
     int32_t acknowledged;
     std::optional<int32_t> possible;
@@ -131,7 +131,7 @@ class History {
     std::optional<Prefixes> prefixes;
   };
 
-  // Of a counter. Values are sums.
+  // A counter. Values are sums.
   struct Counter {
     std::vector<int64_t> now = {0};  // what it may be as long as the power is on: one sum, unless a cut left it open
     std::vector<int64_t> next;       // the same once the operation under way has happened

@@ -1,4 +1,4 @@
-// What is legal for a key, operation by operation and across the power cuts of a scenario.
+// Legal states of a key, operation by operation and across the power cuts of a scenario.
 #include "checker/oracle/history.h"
 
 #include <gtest/gtest.h>

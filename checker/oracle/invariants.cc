@@ -44,7 +44,7 @@ bool only_absent(const KeyHistory& key) {
   return std::all_of(legal.begin(), legal.end(), [](int32_t state) { return state == kAbsent; });
 }
 
-// What a lookup has answered binds, unless the target says that it need not.
+// The answer of a lookup binds, unless the target says that it need not.
 bool is_legal(const KeyHistory& key, const powercut_traits& traits, int32_t state) {
   return key.legal(state) || (traits.read_uncommitted != 0 && key.only_read(state));
 }
@@ -189,7 +189,7 @@ std::optional<Violation> judge_copies(const KeyHistory& key, const powercut_trai
   return std::nullopt;
 }
 
-// Each key may be as it is, but not all of them at once: what the table holds is no beginning of what was done.
+// Each key may be as it is, but not all of them at once: no beginning of the operations leaves these contents.
 std::optional<Violation> judge_dump(const History& history, const powercut_traits& traits, const Answer& answer) {
   if (!history.legal_tables()) return std::nullopt;
   const std::vector<Answer> lookups = parse_dump(answer.rest);

@@ -21,7 +21,7 @@ struct Violation {
 
 // How an execution that did not return ended, in words: "died of SIGSEGV". `signal` counts where the kind is kSignal.
 std::string ending_text(Outcome::Kind kind, int signal);
-// What `open` answered, or how recovery ended.
+// Judges the answer of `open`, or the way in which recovery ended.
 std::optional<Violation> judge_recovery(const History& history, const Answer& answer, const std::string& detail);
 // One query's result. `traits` bounds copies and leaks, and says whether lookups bind.
 std::optional<Violation> judge_query(const History& history, const powercut_traits& traits, QueryId query,

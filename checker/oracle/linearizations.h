@@ -1,13 +1,14 @@
-// What a key may hold after a power cut, whatever its operations did at the same time.
+// Contents that a key may have after a power cut, whatever its operations did at the same time.
 //
 // Durable linearizability (Izraelevitz, Mendes and Scott, DISC 2016) splits by key: some order of the key's operations
-// explains what each has answered and what is left. Operations that had ended stand in it, those that the power cut
-// took may or may not, and none stands before one that had ended when it began. Reads are operations like the others: a
-// lookup that returned a value which the cut took away has no such order.
+// explains all answers and the content that is left. Operations that had ended stand in the order; operations that the
+// power cut took may or may not. No operation stands before one that had ended when it began. Reads are operations like
+// the others: a lookup that returned a value which the cut took away has no such order.
 //
-// The orders are not enumerated (Wing and Gong, JPDC 1993; Lowe, CCPE 2017). All that counts of them at an instant is
-// what the key holds, which operations under way have had their effect, and what these have to answer. One thread has
-// two such configurations at most. Their number grows with the operations under way, not with the history.
+// The orders are not enumerated (Wing and Gong, JPDC 1993; Lowe, CCPE 2017). A configuration at an instant has all that
+// counts: the key's content, which operations under way have had their effect, and the answers that these still owe.
+// One thread has two such configurations at most. Their number grows with the operations under way, not with the
+// history.
 //
 // A counter holds a sum, and an increment has its effect on whatever the sum is: every acknowledged increment is in
 // each sum that may be left, and one under way in some of them.
@@ -38,7 +39,7 @@ class Linearizations {
     auto operator<=>(const Answer&) const = default;
   };
 
-  // What an operation does at one instant, to a key that holds `holds`.
+  // Effect of an operation at one instant, on a key that holds `holds`.
   struct Effect {
     State holds;
     Answer answer;
@@ -56,14 +57,14 @@ class Linearizations {
 
   // An operation begins; `value` as of effect_of(). Returns its number until it ends.
   uint32_t begin(OpKind kind, State value = kAbsent);
-  // It has ended. OK, NOT_FOUND and EXISTS tell of what it found; any other status, that it changed nothing.
+  // The operation has ended. OK, NOT_FOUND and EXISTS tell of what it found; any other status, that it changed nothing.
   void end(uint32_t number, Answer answer);
   // A power cut: what is under way has had its effect, or never will.
   void cut();
 
-  // What the key may hold if the power is cut now. None: no order explains the answers so far.
+  // Contents that the key may have if the power is cut now. None: no order explains the answers so far.
   std::set<State> states() const;
-  // Of all that later answers depend on: equal for equal configurations and operations under way.
+  // Digest of all that later answers depend on: equal for equal configurations and operations under way.
   uint64_t digest() const;
 
  private:

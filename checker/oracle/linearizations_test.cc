@@ -1,4 +1,4 @@
-// What a key may hold after a power cut: by hand, against all orders of small histories, and beside History.
+// Contents of a key after a power cut: by hand, against all orders of small histories, and beside History.
 #include "checker/oracle/linearizations.h"
 
 #include <gmock/gmock.h>
@@ -95,7 +95,7 @@ struct Call {
   Answer answer;
 };
 
-// What a call does to a key that holds `state`; nullopt: not with this answer. Written apart from the code above.
+// The effect of a call on a key that holds `state`; nullopt: not with this answer. Written apart from the code above.
 std::optional<int32_t> done(const Call& call, int32_t state) {
   const bool there = state != kAbsent;
   const powercut_status said = call.answer.status;

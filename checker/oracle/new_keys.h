@@ -1,4 +1,4 @@
-// What a user does next with other keys than those of the history, and whether the keys of the history notice.
+// A user's next operations, with other keys than those of the history, and whether the keys of the history notice.
 //
 //   insert-probe    new keys: insert and look up two, erase the first, insert a third, look up what is left. So a block
 //                   is taken, another one while it is taken, and one that was freed
@@ -23,7 +23,7 @@ namespace powercut {
 class NewKeys {
  public:
   static constexpr size_t kKeys = 3;
-  // What a bystander answers that notices nothing.
+  // The answer of a bystander that notices nothing.
   static constexpr std::string_view kUndisturbed = "=";
   // [target] Makes two answers of a lookup, of which the first has so many bytes, a bystander's.
   static void noticed(size_t before, ResultBuffer* answers);

@@ -94,7 +94,7 @@ std::span<const QueryId> Oracle::members(Group group) {
       add(QueryKind::kVerify, target_.verify != nullptr);
       break;
     case GroupKind::kTable:
-      // Of more keys than one the dump of all says more.
+      // With more keys than one, the dump of all says more.
       if (group.index > 0) {
         add(QueryKind::kDump, group.index == history_->keys().size());
         break;
@@ -179,8 +179,8 @@ Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view resu
   const uint64_t obligation = key_level                  ? history_->keys()[argument_of(query)].tightenings
                               : kind == QueryKind::kDump ? history_->table_tightenings()
                                                          : 0;
-  // A name of fixed size: there may be millions of wrong answers, each as long as a value. Of very many not all are
-  // remembered, since one that is met again is told once.
+  // A name of fixed size: there may be millions of wrong answers, each as long as a value. Some of very many are not
+  // remembered, since an answer that is met again is told once.
   const std::string asked = absl::StrCat(query, "/", obligation, "/", depth > 0, "/", died_at);
   const XXH128_hash_t name =
       XXH3_128bits_withSeed(result.data(), result.size(), XXH3_64bits(asked.data(), asked.size()));

@@ -1,9 +1,9 @@
 // The Subject of exploration: opens the target on a crash image, asks the queries, judges the answers.
 //
-// A violation is reported once: neither again for the same answer under the same obligation, or a wider one (an item
-// that is gone stays gone at later crash points), nor as not-idempotent when the same thing goes wrong after one cut
-// already. Which answers these are does not depend on how an exploration came to them: every way meets each answer that
-// is wrong at the same crash point for the first time.
+// A violation is reported once. It is not reported again for an equal answer under the same obligation, or a wider one:
+// an item that is gone stays gone at later crash points. Nor is it reported as not-idempotent when the same thing goes
+// wrong after one cut already. Which answers these are does not depend on how an exploration came to them: every way
+// meets each answer that is wrong at the same crash point for the first time.
 #ifndef POWERCUT_CHECKER_ORACLE_ORACLE_H_
 #define POWERCUT_CHECKER_ORACLE_ORACLE_H_
 
@@ -87,8 +87,8 @@ class Oracle final : public Subject {
 
   // The most copies of one key that any recovered state held, and whose they are; the most blocks that nothing reaches.
   //
-  // They are the most over all crash states: the explorer asks `copies` wherever it can answer something that it has
-  // not answered in this run (leaf_queries.h), and every answer comes by here, good or bad.
+  // They are the most over all crash states. The explorer asks `copies` wherever it can answer something that it has
+  // not answered in this run (leaf_queries.h). Every answer comes by here, good or bad.
   struct Most {
     uint64_t copies = 0, leaks = 0;
     uint32_t key = 0;  // of `copies`

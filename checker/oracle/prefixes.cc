@@ -129,7 +129,8 @@ void Prefixes::renumber(const std::function<int32_t(uint32_t, int32_t)>& value_o
   configurations_ = std::move(other);
 }
 
-// These, and all that they become by effects of what is under way, and by keeping what the table holds.
+// Returns these configurations, and those that they become by effects of operations under way, and by keeping the
+// table's contents.
 std::optional<std::set<Prefixes::Configuration>> Prefixes::reached() const {
   std::set<Configuration> out;
   std::vector<Configuration> waiting;

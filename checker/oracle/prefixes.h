@@ -1,12 +1,12 @@
-// What a whole table may hold after a power cut, where its target is buffered (powercut_traits): what was acknowledged
-// last may be lost, but nothing that came before what is kept.
+// Contents that a whole table may have after a power cut, where its target is buffered (powercut_traits): the last
+// acknowledged operations may be lost, but none that came before an operation that is kept.
 //
-// Buffered durable linearizability (Izraelevitz, Mendes and Scott, DISC 2016): some order explains all that the
-// operations have answered, and the table holds what a beginning of that order leaves. A `sync` that has ended stands
-// within the beginning: what had ended when it began is kept. This does not split by key, since a beginning cuts all
+// Buffered durable linearizability (Izraelevitz, Mendes and Scott, DISC 2016): some order explains all answers of the
+// operations, and the table holds what a beginning of that order leaves. A `sync` that has ended stands within the
+// beginning: operations that had ended when it began are kept. This does not split by key, since a beginning cuts all
 // keys at one instant.
 //
-// As of Linearizations, orders are not enumerated; besides what a configuration tells there, it has what the power cut
+// As with Linearizations, orders are not enumerated. A configuration here also has the contents that the power cut
 // would keep. One thread has as many as it has made changes since its last sync.
 #ifndef POWERCUT_CHECKER_ORACLE_PREFIXES_H_
 #define POWERCUT_CHECKER_ORACLE_PREFIXES_H_
@@ -25,7 +25,7 @@ namespace powercut {
 class Prefixes {
  public:
   using Answer = Linearizations::Answer;
-  // By key: a value's number, or kAbsent. What lies past its end is absent, and the last one is not.
+  // By key: a value's number, or kAbsent. Keys past the table's end are absent, and the last key is not.
   using Table = std::vector<int32_t>;
   // They are not followed any more where what they hold is more than so many keys together: one thread reaches that
   // with some 400 new keys since a sync, after half a second, and what they cost grows with the third power.
@@ -34,20 +34,21 @@ class Prefixes {
   // An operation begins; `value` is what an insert or update writes. Returns its number until it ends.
   uint32_t begin(OpKind kind, uint32_t key, int32_t value = kAbsent);
   uint32_t begin_sync();
-  // It has ended. OK, NOT_FOUND and EXISTS tell of what it found; any other status, that it changed nothing, and of a
-  // sync, that it keeps nothing.
+  // The operation has ended. OK, NOT_FOUND and EXISTS tell of what it found; any other status, that it changed nothing.
+  // For a sync, another status tells that the sync keeps nothing.
   void end(uint32_t number, Answer answer);
   // A power cut: the table goes on with what is kept.
   void cut();
 
-  // What the table may hold if the power is cut now; nothing if there are too many ways to tell, now or before.
+  // Contents that the table may have if the power is cut now; nothing if there are too many ways to tell, now or
+  // before.
   std::optional<std::set<Table>> tables() const;
-  // What the key may hold as long as the power is on.
+  // Values that the key may hold as long as the power is on.
   std::set<int32_t> held(uint32_t key) const;
   static int32_t state_in(const Table& table, uint32_t key) { return key < table.size() ? table[key] : kAbsent; }
-  // Of all that later answers depend on.
+  // Digest of all that later answers depend on.
   uint64_t digest() const;
-  // The same, with other numbers of values.
+  // Replaces the numbers of values by those of `value_of`.
   void renumber(const std::function<int32_t(uint32_t key, int32_t value)>& value_of);
 
  private:

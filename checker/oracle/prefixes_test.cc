@@ -1,4 +1,4 @@
-// What a buffered target may lose: by hand, and against all beginnings of all orders of small histories.
+// The losses that a buffered target may have: by hand, and against all beginnings of all orders of small histories.
 #include "checker/oracle/prefixes.h"
 
 #include <gmock/gmock.h>
@@ -81,7 +81,7 @@ struct Step {
   Answer answer;
 };
 
-// What a call does to the table; false: not with this answer. Written apart from the code above.
+// Applies a call to the table; false: not with this answer. Written apart from the code above.
 bool fits(const Step& call, Table* table) {
   int32_t& held = (*table)[call.key];
   const bool there = held != kAbsent;

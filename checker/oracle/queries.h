@@ -1,5 +1,5 @@
-// What is asked of a recovered table, and how a result is written down. One query reads one key or one region,
-// so that independent lines are never multiplied with one another.
+// Questions to a recovered table, and the text of a result. One query reads one key or one region, so that independent
+// lines are never multiplied with one another.
 #ifndef POWERCUT_CHECKER_ORACLE_QUERIES_H_
 #define POWERCUT_CHECKER_ORACLE_QUERIES_H_
 
@@ -61,8 +61,8 @@ std::vector<Item> parse_items(std::string_view rest);
 std::vector<Answer> parse_dump(std::string_view rest);
 size_t count_items(std::string_view rest);
 
-// Whether all steps of a probe went as they must; where it is wanted, them as text, and what is wrong with the first
-// that did not (wrong_step.h; behind "New key 2" for those of new keys).
+// Whether all steps of a probe went as they must. Where wanted, also the steps as text, and the fault of the first
+// wrong step (wrong_step.h; behind "New key 2" for those of new keys).
 struct ProbeResult {
   bool good = true;
   std::string text, wrong;

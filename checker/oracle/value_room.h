@@ -1,4 +1,4 @@
-// What a call to a target is given: bytes, and a buffer for the value that a lookup finds.
+// The arguments of a call to a target: bytes, and a buffer for the value that a lookup finds.
 #ifndef POWERCUT_CHECKER_ORACLE_VALUE_ROOM_H_
 #define POWERCUT_CHECKER_ORACLE_VALUE_ROOM_H_
 

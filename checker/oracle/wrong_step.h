@@ -1,5 +1,4 @@
-// What is wrong with a step of a probe, as the end of a sentence about its key: ", erased after recovery, is still
-// there".
+// The fault of a step of a probe, as the end of a sentence about its key: ", erased after recovery, is still there".
 #ifndef POWERCUT_CHECKER_ORACLE_WRONG_STEP_H_
 #define POWERCUT_CHECKER_ORACLE_WRONG_STEP_H_
 
@@ -9,7 +8,7 @@
 
 namespace powercut {
 
-// What the probe did to the key last, before the step that is wrong.
+// The probe's last operation on the key, before the step that is wrong.
 enum class LastStep { kNothing, kNeverInserted, kInserted, kUpdated, kErased };
 
 // `step`: l(ookup), u(pdate), e(rase) or i(nsert), which ended with `status`; `present`: whether the key should be

@@ -178,7 +178,7 @@ int main(int argc, char** argv) {
   Options options;
   CommandLine app("What recording costs.", "powercut-bench-capture");
   app.add_option("--plan", options.plan, "Plan of the workload; its library is the instrumented one")->required();
-  app.add_option("--plain", options.plain, "The same target without instrumentation")->required();
+  app.add_option("--plain", options.plain, "The target without instrumentation")->required();
   app.add_option("--store-loop", options.store_loop, "Library of the loop of stores")->required();
   app.add_option("--folder", options.folder, "Where the traces go")->required();
   app.add_option("--stores", options.stores, "Stores of the loop")->capture_default_str();

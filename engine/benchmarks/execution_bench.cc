@@ -5,7 +5,8 @@
 //           are undone from the journal
 //   plain   the library without instrumentation, called directly; the words that a query writes are known from a
 //           rehearsal and are written back, which is the least that anybody has to do to ask the next one
-//   plain_flushing  the same with its write-back instructions, which the engine does not execute
+//   plain_flushing  `plain` with its write-back instructions, which the engine does not execute
+//
 // Each runs in a process of its own, on the same image (the end of the plan's workload); they take turns and the
 // fastest of each counts, since noise only slows down. Both must give the same answers.
 //
@@ -58,7 +59,7 @@ constexpr uint64_t kProbeSerial = kMaxKeyId - 1;  // a value that no scenario wr
 
 std::string text_of(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 
-// The same steps on both sides; how code is called and taken back is the side's own.
+// The steps of both sides; each side calls code and takes its effects back in its own way.
 class Side {
  public:
   Side(const Plan& plan, const TargetLibrary& library, const TargetConfig& config, uint64_t keys)
@@ -336,7 +337,7 @@ int main(int argc, char** argv) {
   Options options;
   CommandLine app("What an execution costs.", "powercut-bench-execution");
   app.add_option("--plan", options.plan, "Plan of the workload; its library is the instrumented one")->required();
-  app.add_option("--plain", options.plain, "The same target without instrumentation")->required();
+  app.add_option("--plain", options.plain, "The target without instrumentation")->required();
   app.add_option("--folder", options.folder, "Where the image goes")->required();
   app.add_option("--keys", options.keys, "Keys that are asked about")->positive()->capture_default_str();
   app.add_option("--seconds", options.seconds, "Time of each measurement")->capture_default_str();

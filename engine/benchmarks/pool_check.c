@@ -1,5 +1,5 @@
-/* What powercut-bench-program runs as recovery: maps the pool that its word names, reads its first and last page,
- * writes a word in each, flushes nothing. Small on purpose: what is measured is everything around it. */
+/* The recovery that powercut-bench-program runs: maps the pool that its word names, reads its first and last page,
+ * writes a word in each, flushes nothing. Small on purpose: everything around it is measured. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
 // the command, find and restore what it changed. `dense`: every page of the pool has data; `sparse`: one in sixteen.
 // `forked` runs come from the fork server, `started` ones are executed anew. Everything, runs included, is on one core,
 // and its processor time counts, of all processes: other work on the machine does not. The best of the repetitions is
-// told, since noise only slows down. `traced` runs tell what they read under the tool that --trace-prefix names,
-// `followed` ones tell it themselves, `reported` ones in the program that `powercut cc` has built: of the first 64
-// pages and the last one, where images differ.
+// told, since noise only slows down. `traced` runs tell their reads under the tool that --trace-prefix names.
+// `followed` runs tell their reads themselves, `reported` runs in the program that `powercut cc` has built: reads of
+// the first 64 pages and the last one, where images differ.
 #include <sched.h>
 #include <sys/resource.h>
 

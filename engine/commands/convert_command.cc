@@ -27,7 +27,7 @@ struct ConvertOptions {
   DeviceLayout layout;
 };
 
-// What the program stores where it says that there is no persistent memory is its own affair.
+// Stores that the program makes where it says that there is no persistent memory are its own affair.
 void take_as_stored(const StreamPool& pool, uint32_t number, PoolShadow* shadow) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(pool.path, ignored)) return;  // and a pipe would be waited for
@@ -44,8 +44,8 @@ void take_as_stored(const StreamPool& pool, uint32_t number, PoolShadow* shadow)
   }
 }
 
-// Sentences about changes of the pools that are not in the trace: those that the tracer noticed, and what the files
-// hold now although no store of the trace, which `reader` is at the start of, put it there.
+// Sentences about changes of the pools that are not in the trace. The tracer noticed some; the others are in the files
+// although no store of the trace put them there. `reader` is at the start of the trace.
 std::vector<std::string> unseen_changes(const StreamSurvey& survey, const std::string& stream, TraceReader* reader) {
   std::vector<std::string> out;
   for (const StreamNote& note : survey.notes) {
@@ -119,7 +119,7 @@ Result<std::vector<Acknowledgement>> read_acknowledged(const ConvertOptions& opt
   return lines;
 }
 
-// Of the acknowledgements: how many left together with others, and how many behind all that was recorded.
+// Counts of acknowledgements: those that left together with others, and those behind all that was recorded.
 Json acknowledged_json(const std::vector<Acknowledgement>& lines, const StreamSurvey& survey) {
   size_t together = 0, at_end = 0;
   for (const AcknowledgedTogether& group : acknowledged_together(lines, survey.outputs)) {

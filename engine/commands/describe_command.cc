@@ -19,7 +19,7 @@ struct DescribeOptions {
   uint32_t key_size = 0, value_size = 0;  // 0: whatever the target takes
 };
 
-// Of keys and values, tried in turn where neither the command line nor the target names any.
+// Sizes of keys and values, tried in turn where neither the command line nor the target names any.
 constexpr powercut_sizes kUsualSizes[] = {{16, 15}, {8, 8}};
 
 Json list_of(const char* const* texts) {
@@ -34,7 +34,7 @@ Json sizes_json(const std::vector<powercut_sizes>& sizes) {
   return list;
 }
 
-// Those that the target does not leave out as a null pointer.
+// The operations that the target does not leave out as a null pointer.
 Json operations_json(const TargetLibrary& library) {
   Json list = Json::array();
   for (const OpKind kind :

@@ -101,7 +101,7 @@ class Watchdog {
   }
 
  private:
-  // Of the process, as the signal is.
+  // State of the process, as the signal is.
   static inline const Progress* watched = nullptr;
   static inline std::atomic<uint64_t> seen = UINT64_MAX;
 };

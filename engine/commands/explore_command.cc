@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What is said of how the exploration is shared out, beside its options.
+// The way in which the exploration is shared out, beside its options.
 struct Sharing {
   bool list = false;   // say which chunks there are, and explore none
   std::string chunks;  // "FIRST:END", or empty
@@ -72,7 +72,7 @@ int list(const ExploreOptions& options, EventStream& events) {
   return events.end(kExitOk);
 }
 
-// What an earlier run and other machines have finished; null where nothing is kept or taken.
+// Chunks that an earlier run and other machines have finished; null where nothing is kept or taken.
 Result<std::unique_ptr<Checkpoint>> open_checkpoint(const ExploreOptions& options, const Json& identity) {
   std::unique_ptr<Checkpoint> out;
   if (!options.checkpoint.empty()) {

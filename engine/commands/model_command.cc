@@ -184,14 +184,14 @@ ThreadProgram threads_of(const json& threads, uint64_t pool_size) {
       }
       if ((added.kind == StepKind::kLock && !held.insert(added.addr).second) ||
           (added.kind == StepKind::kUnlock && held.erase(added.addr) == 0)) {
-        throw std::invalid_argument("a thread locks what it holds, or unlocks what it does not hold");
+        throw std::invalid_argument("a thread locks a lock that it holds, or unlocks a lock that it does not hold");
       }
     }
   }
   return out;
 }
 
-// What a power cut leaves where the machine stands: the contents of every line, by the model led there from the
+// Describes the crash states where the machine stands: the contents of every line, by the model led there from the
 // beginning, and the operations begun and ended.
 json describe(const ProgramMachine& machine, const std::string& model_name, AtomPolicy policy, uint64_t pool_size) {
   const auto model = make_model(model_name, policy, pool_size);

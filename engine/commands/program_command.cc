@@ -41,7 +41,7 @@ class BudgetClock {
     });
   }
   bool over() const { return end_ && Clock::now() >= *end_; }
-  // Of an option of the whole budget, what there is from now on; at least a moment.
+  // The rest of an option's share `of` the whole budget from now on; at least a moment.
   double left(double of, double spent) const {
     return std::max(0.001, of - spent - std::chrono::duration<double>(Clock::now() - begun_).count());
   }
@@ -95,14 +95,14 @@ class ProgramProgress {
   double told_ = -1;
 };
 
-// What a walk over the trace tells before anything is run.
+// Facts that a walk over the trace tells before anything is run.
 struct TraceSurvey {
   uint64_t crash_points = 0;
   std::set<uint64_t> pages;  // of the offset space, where two images of the trace may differ
 };
 
-// Walking takes no recoveries, and so a small part of the time. What is wrong with the trace exploring tells. Only runs
-// that report their reads have use for the pages.
+// Walking takes no recoveries, and so a small part of the time. Exploring tells the faults of a trace. Only runs that
+// report their reads have use for the pages.
 Result<TraceSurvey> survey(const LoadedProgram& loaded, const ProgramOptions& options, uint8_t* pool,
                            const std::function<bool()>& ended) {
   loaded.clear(pool);
@@ -240,7 +240,7 @@ void add_program_command(CommandLine& app, int& exit_code) {
   command->add_option("--trace-prefix", options->tracer,
                       "JSON: command and environment that run a command under a tracer that records loads");
   command->add_option("--device-prefix", options->device_tracer,
-                      "The same of a tracer that records what is done to a device, for cuts inside recovery");
+                      "JSON as of --trace-prefix, for a tracer that records calls on a device: cuts inside recovery");
   command->add_option("--keep-image", options->keep_image,
                       "File to which an image is copied on which recovery came to two different ends");
   command->add_flag("--report-reads", options->report_reads,
@@ -249,7 +249,7 @@ void add_program_command(CommandLine& app, int& exit_code) {
   command->callback([options, &exit_code] {
     make_repeatable();
     EventStream events = EventStream::standard_output();
-    // What recovery stores is known of traced runs alone.
+    // The stores of recovery are known for traced runs alone.
     if (options->nested > 0) options->native_box = 0;
     exit_code = explore(*options, events);
   });

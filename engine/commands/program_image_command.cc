@@ -37,7 +37,7 @@ struct FoundImage {
   std::string trouble;
 };
 
-// What the program could read at the end of the trace; of a tree, at that of its first schedule.
+// The contents that the program could read at the end of the trace; in a tree, at the end of its first schedule.
 Result<Lines> last_image(TraceReader* reader, uint64_t space) {
   Lines lines;
   Event event;
@@ -62,8 +62,8 @@ void lines_of(const Event& event, uint64_t space, const Saw& saw) {
   for (uint64_t line = event.addr / kLineSize; line * kLineSize < end; ++line) saw(line);
 }
 
-// The image of a finding: what is definite at its crash point, and in every pending line the content that it names,
-// which must be one that the line may have there.
+// The image of a finding: the definite contents at its crash point. Each pending line has the content that the finding
+// names, which must be a content that the line may have there.
 Result<FoundImage> image_of(const FindingRecord& record, const std::string& trace, const LoadedProgram& loaded) {
   const auto elsewhere = [&](const std::string& what) {
     return usage_error(what, trace,
@@ -98,7 +98,7 @@ Result<FoundImage> image_of(const FindingRecord& record, const std::string& trac
     }
     lines[listed.line] = listed.content;
   }
-  // What recovery had stored when it was cut in its turn: that no run of it is known here to hold it against.
+  // Stores of recovery before its own cut. No run of this recovery is known here, so they are not checked against one.
   for (const FindingRecord::Nested& nested : record.nested) {
     for (const FindingRecord::Line& line : nested.lines) lines[line.line] = line.content;
     for (const std::string& content : nested.contents)
@@ -132,7 +132,7 @@ void cut_at_difference(ProgramOutcome* one, ProgramOutcome* other, bool ordered)
   }
 }
 
-// What is wrong with the image of a finding, or null.
+// The fault of a finding's image, or null.
 Result<Json> violation_json(const LoadedProgram& loaded, const Operations& operations, const ProgramOutcome& outcome) {
   ExpectedOutputs expected;
   if (!outcome.printed.empty()) {

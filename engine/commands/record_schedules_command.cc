@@ -40,8 +40,8 @@ std::string text_of(const std::string& path) {
   return text;
 }
 
-// What the program has changed beside its pools until now, by the word of `powercut-engine watch`; without the folder
-// of this process, in which it works.
+// Files that the program has changed beside its pools until now, by the word of `powercut-engine watch`; without the
+// folder of this process, in which it works.
 Result<Json> other_files(const std::string& report, const std::string& work) {
   mkdir((report + ".wanted").c_str(), 0700);
   const Result<std::string> text = read_user_file(report, "Run it again.");

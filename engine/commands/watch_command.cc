@@ -1,4 +1,4 @@
-// `powercut-engine watch`: runs a command and tells which files it has changed, with all that it starts. Those of some
+// `powercut-engine watch`: runs a command and tells which files it has changed, with all that it starts. Files of some
 // folders are saved first, so that `powercut-engine put-back` can put them back.
 //
 //     powercut-engine watch --report=FILE [--saved=FOLDER] [--pool=FILE]… [--spare=PATH]… [--asks] -- COMMAND [WORD]…

@@ -1,8 +1,9 @@
-// powercut-mutants KIND SEED: changes a valid input again and again and gives every mutant to the engine. One that ends
-// it in another way than with exit code 0 to 3, or with an error that calls itself internal, is kept and reported.
+// powercut-mutants KIND SEED: changes a valid input again and again and gives every mutant to the engine. An engine may
+// end with exit code 0 to 3. A mutant that ends it in another way, or with an error that calls itself internal, is kept
+// and reported.
 //
-// What a command refuses when it reads its input is refused in this process; a batch of mutants is a forked child, so
-// that one which kills it is known by its number. What is accepted runs the whole command in another forked child.
+// Refusals of a command that reads its input happen in this process. A batch of mutants is a forked child, so that a
+// mutant which kills it is known by its number. Accepted mutants run the whole command in another forked child.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -280,7 +281,7 @@ int main(int argc, char** argv) {
   app.add_option("seed-file", options.seed_file, "A valid input of this kind")->required();
   app.add_option("--trace", options.trace, "The valid trace that the command takes beside it");
   app.add_option("--count", options.count, "Mutants");
-  app.add_option("--seed", options.seed, "The same seed gives the same mutants");
+  app.add_option("--seed", options.seed, "Seed of the mutants: equal seeds give equal mutants");
   app.add_option("--keep", options.keep, "Folder for the mutants that fail")->capture_default_str();
   if (const auto ended = app.parse(argc, argv)) return ended->exit_code;
   // A mutant may ask for all memory; the limit is of what is touched, not of what is mapped.

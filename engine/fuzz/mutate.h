@@ -1,4 +1,4 @@
-// Changes of valid inputs: of their bytes, and of the JSON values in them. The same seed gives the same mutants.
+// Changes of valid inputs: of their bytes, and of the JSON values in them. Equal seeds give equal mutants.
 #ifndef POWERCUT_ENGINE_FUZZ_MUTATE_H_
 #define POWERCUT_ENGINE_FUZZ_MUTATE_H_
 

@@ -25,7 +25,7 @@ class ChangedFiles {
 
   // `spared`: files, and folders with all that is in them, of which nothing is told.
   explicit ChangedFiles(std::vector<std::string> spared);
-  // Of interest at all: no pipe, terminal, socket or device, and nothing that is spared.
+  // Whether a use counts: no pipe, terminal, socket or device, and nothing that is spared.
   bool counts(const FileUse& use) const;
   // Before the call is made.
   void take(const FileCall& call);

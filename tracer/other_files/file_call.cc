@@ -62,7 +62,7 @@ class Caller {
     return std::nullopt;
   }
 
-  // What a descriptor is open on, or the working folder.
+  // The file that a descriptor is open on, or the working folder.
   std::string open_on(int descriptor) const {
     const std::string link = proc_ + (descriptor == AT_FDCWD ? "/cwd" : "/fd/" + std::to_string(descriptor));
     std::error_code wrong;

@@ -11,7 +11,7 @@
 
 namespace powercut {
 
-// What a call does to one name.
+// The effect of a call on one name.
 struct FileUse {
   enum class Change : uint8_t {
     kNone,

@@ -108,7 +108,7 @@ bool put_file_back(const Entry& entry) {
   const bool there = lstat(entry.path.c_str(), &now) == 0;
   std::error_code wrong;
   if (there && !S_ISREG(now.st_mode)) std::filesystem::remove_all(entry.path, wrong);
-  // In its place, where it has one: it may have other names, and a process that has it open.
+  // Written in place, where the file exists: it may have other names, and a process may have it open.
   const bool in_place = there && S_ISREG(now.st_mode);
   if (!in_place || !same_bytes(entry.path, entry.text)) {
     if (in_place) chmod(entry.path.c_str(), S_IRUSR | S_IWUSR);

@@ -20,8 +20,8 @@ class SavedFiles {
   SavedFiles(const SavedFiles&) = delete;
   SavedFiles& operator=(const SavedFiles&) = delete;
 
-  // What is under this name now is what will be put back, unless the name was saved before. `tree`: with all below it.
-  // False where it cannot be saved, with errno: it must not be changed then.
+  // Saves the file under this name, which will be put back, unless the name was saved before. `tree`: with all below
+  // it. False where it cannot be saved, with errno: the file must not be changed then.
   bool save(const std::string& path, bool tree);
 
   // Puts back what the folder has, and removes the folder. Harmless where there is none. True: all is as it was.

@@ -30,7 +30,7 @@ class OtherFiles : public testing::Test {
 
   std::string at(const std::string& name) const { return data_ + "/" + name; }
   void write(const std::string& name, const std::string& text) const { std::ofstream(at(name)) << text; }
-  // What lies below the data's folder: types, modes and contents.
+  // The tree below the data's folder: types, modes and contents.
   std::map<std::string, std::string> tree() const {
     std::map<std::string, std::string> out;
     for (const auto& entry : fs::recursive_directory_iterator(data_)) {

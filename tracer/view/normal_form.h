@@ -7,10 +7,10 @@
 //   fence t0
 //     line …
 //
-// The floor here is per byte the newest store that is certainly durable under `adr` (flushed and fenced,
-// clflushed, or non-temporal and fenced; POPL 2020, section 3; POPL 2022 for non-temporal stores). That is
-// enough to compare tracers; the candidates of a line are the persistency models' business.
-// A fence that follows another one without any change in between adds nothing and is dropped.
+// The floor here is per byte the newest store that is certainly durable under `adr` (flushed and fenced, clflushed, or
+// non-temporal and fenced; POPL 2020, section 3; POPL 2022 for non-temporal stores). This is enough to compare tracers;
+// the candidates of a line are the persistency models' business. A fence that follows another one without any change in
+// between adds nothing and is dropped.
 #ifndef POWERCUT_TRACER_VIEW_NORMAL_FORM_H_
 #define POWERCUT_TRACER_VIEW_NORMAL_FORM_H_
 

@@ -63,7 +63,7 @@ Result<std::unique_ptr<TraceReader>> open_trace(const std::string& trace) {
   auto reader = TraceReader::open(trace, &error);
   if (reader == nullptr) return usage_error(error);
   const Json metadata = parse_json(reader->metadata());
-  // What other tools write need not be ours to understand.
+  // Metadata of other tools need not be ours to understand.
   if (!metadata.is_object()) {
     reader->hold_to(TraceRules(TraceRules::kMostSpace));
     return reader;

@@ -20,7 +20,7 @@ Result<std::unique_ptr<TraceReader>> open_trace(const std::string& trace);
 // Whether a trace of the plan is a tree of schedules (tracer/FORMAT.md): its threads were run in many, and it is not
 // the trace of one alone.
 bool is_tree(const Plan& plan, const Json& metadata);
-// The same as open_trace() for what follows one run from its beginning to its end: a tree is a usage error.
+// As open_trace(), for readers that follow one run from its beginning to its end: a tree is a usage error.
 Result<std::unique_ptr<TraceReader>> open_run(const std::string& trace);
 
 }  // namespace powercut

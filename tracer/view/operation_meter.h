@@ -1,12 +1,13 @@
 // Measures single operations of a trace: what the worst of them did, and where it went too far. Claims such as
 // `insert.fences <= 2` (checker/CLAIMS.md) are judged from it.
 //
-// Sums over a run hide the one insert that takes a third fence, so every operation is measured by itself, and the one
-// that is furthest from the claim is told with the event that took it beyond: its source line is the line to look at.
+// Sums over a run hide the one insert that takes a third fence. Every operation is therefore measured by itself. The
+// operation that is furthest from the claim is told with the event that took it beyond: its source line is the line to
+// look at.
 //
-// Known inaccuracies: `items` counts keys that an acknowledged insert or a lookup showed, so what an operation left
-// that a scenario's power cut ended is not known until its key is looked up; operations that were cut are not measured,
-// since they did not do all they do; a mark has no place, and is told with the last store before it.
+// Known inaccuracies: `items` counts keys that an acknowledged insert or a lookup showed. If a scenario's power cut
+// ended an operation, its effect is not known until its key is looked up. Operations that were cut are not measured,
+// since they did not do all they do. A mark has no place, and is told with the last store before it.
 #ifndef POWERCUT_TRACER_VIEW_OPERATION_METER_H_
 #define POWERCUT_TRACER_VIEW_OPERATION_METER_H_
 
@@ -22,7 +23,7 @@
 
 namespace powercut {
 
-// What is counted of an operation.
+// The counted properties of an operation.
 struct Quantity {
   enum class Metric : uint8_t {
     kStores,  // selected ones, where there is a selector

@@ -118,7 +118,7 @@ void give_back(uint64_t block, const void* pc, const void* frame) {
   }
 }
 
-// Of a block that is not in the target's heap.
+// Size of a block that is not in the target's heap.
 size_t system_size_of(void* pointer) {
 #if POWERCUT_SANITIZED_HEAP
   return __interceptor_malloc_usable_size(pointer);

@@ -1,10 +1,10 @@
 // The heap of target code: a bump allocator at a fixed address, dropped as a whole. Blocks at its end that an execution
-// has allocated and freed are given out again, so that a loop which allocates and frees comes back to its state
+// has allocated and freed are given out again. A loop which allocates and frees thus comes back to its state
 // (loop_watch.h).
-// While `arena_active` is set, the process's malloc family (interposed in arena.cc) serves from here, so that
-// everything that target code and the libraries under it allocate vanishes with the execution.
+// While `arena_active` is set, the process's malloc family (interposed in arena.cc) serves from here. Everything that
+// target code and the libraries under it allocate therefore vanishes with the execution.
 //
-// What a library allocates while it is loaded (constructors, a global std::vector) lives beside it, in the load heap:
+// Allocations of a library that is being loaded (constructors, a global std::vector) lie beside it, in the load heap:
 // it is the target's own memory like its globals. Executions may store to it and free it; it is never given out again.
 #ifndef POWERCUT_TRACER_WORLD_ARENA_H_
 #define POWERCUT_TRACER_WORLD_ARENA_H_
@@ -22,7 +22,7 @@ struct Arena {
   uint64_t high = 0;   // bytes below were handed out at some time and are scrubbed when dropped
   uint64_t floor = 0;  // blocks below are never given out again
   uint64_t last = 0;   // the last block above it, 0: there is none
-  uint64_t limit = 0;  // blocks end below it; 0: at `end`. What lies above belongs to other threads
+  uint64_t limit = 0;  // blocks end below it; 0: at `end`. Addresses above belong to other threads
   uint64_t ends_at() const { return limit == 0 ? end : limit; }
 };
 

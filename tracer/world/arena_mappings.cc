@@ -42,7 +42,7 @@ void* map_in_arena(void* wanted, size_t size, int protection, int flags, int fil
     return wanted;
   }
   if (!anonymous && (flags & MAP_PRIVATE) == 0 && (protection & PROT_WRITE) != 0) {
-    refuse("it maps a file to write to it (MAP_SHARED): what it writes would outlive the execution");
+    refuse("it maps a file to write to it (MAP_SHARED): the writes would outlive the execution");
   }
   if ((protection & PROT_EXEC) != 0) refuse("it maps memory for code (PROT_EXEC)");
   if (size == 0) {
@@ -87,7 +87,7 @@ extern "C" {
 void* mmap(void* wanted, size_t size, int protection, int flags, int file, off_t offset) noexcept {
   if ((flags & MAP_FIXED) != 0) refuse_of_pool(wanted, size);
   if (arena_active) return map_in_arena(wanted, size, protection, flags, file, offset);
-  // While it is loaded, what it maps anonymously is its load heap; all else stays what it is.
+  // A library that is being loaded maps its load heap anonymously; all other mappings stay as they are.
   const bool plain = (flags & MAP_ANONYMOUS) != 0 && (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == 0;
   if (target_is_loading() && plain && (protection & PROT_EXEC) == 0) {
     if (void* out = take_pages(whole_pages(size)); out != nullptr) return out;

@@ -115,7 +115,7 @@ TEST_F(ArenaTest, ReallocGivesTheOldBlockBack) {
   EXPECT_EQ(frees_, (std::vector<Free>{{block, 40, false}}));
 }
 
-// What is undone is what was told to change: the header, before the block is marked.
+// Only announced changes are undone: the header is announced before the block is marked.
 TEST_F(ArenaTest, TheMarkOfAFreedBlockIsAChangeOfMemory) {
   listen(/*keep_freed=*/true);
   static std::vector<std::string> order;

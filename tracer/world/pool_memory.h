@@ -2,7 +2,7 @@
 //
 // A *watched* pool lies twice in the address space. At its own address, which is all that target code knows, nothing
 // can be accessed. Its bytes are kept kPoolShift above: the hooks send instrumented code there, and the engine works
-// there. So an access that no hook announced faults, whoever makes it, and is seen then (pool_traps.h).
+// there. An access that no hook announced therefore faults, whoever makes it, and is seen then (pool_traps.h).
 #ifndef POWERCUT_TRACER_WORLD_POOL_MEMORY_H_
 #define POWERCUT_TRACER_WORLD_POOL_MEMORY_H_
 

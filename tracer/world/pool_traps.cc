@@ -279,8 +279,8 @@ void begin_access(uint64_t fault, ucontext_t* context) {
   step_over(context);
 }
 
-// A store under a mask runs twice, on zeroes and on ones: the bytes that are the same after both are those that it
-// stored. It reads nothing that it stores, so the second turn does what the first did.
+// A store under a mask runs twice, on zeroes and on ones: it stored the bytes that are equal after both turns. It reads
+// none of these bytes, so both turns do the same.
 bool goes_again(ucontext_t* context) {
   const Range& range = *written_range();
   if (!state.second_turn) {
@@ -330,8 +330,8 @@ void end_access(ucontext_t* context) {
   if (access.kind == Kind::kLocked) state.following = false;  // fenced
 }
 
-// What comes next, behind a flush whose fence was not seen yet. A fence of instrumented code is announced by a hook, so
-// that stepping ends where one is called.
+// Steps on behind a flush whose fence was not seen yet. A fence of instrumented code is announced by a hook, so that
+// stepping ends where a hook is called.
 void follow(ucontext_t* context) {
   const uint64_t pc = reg(*context, REG_RIP);
   constexpr uint32_t kFar = 100'000;

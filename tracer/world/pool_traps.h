@@ -10,15 +10,15 @@
 //   clwb and its kin announced, not executed
 //   rep movs, stos   one load and one store of the whole range
 //
-// After a flush or a non-temporal store by such code, its next instructions are stepped through one by one until its
-// fence is seen or instrumented code is reached.
+// After a flush or a non-temporal store by such code, its next instructions are stepped through one by one. Stepping
+// ends when its fence is seen or instrumented code is reached.
 //
-// What the handler cannot follow it hands to the client, which ends the execution as *unknown*.
+// If the handler cannot follow an instruction, the client gets it and ends the execution as *unknown*.
 //
 // Known inaccuracies. A vector load is announced as wide as its operand, also where a mask leaves lanes out: more
-// branches, the same results. A fence of uninstrumented code that neither flushed nor stored around the cache before it
-// is not seen: fewer floors, so that more crash states are looked at than there are. The kernel does not fault but
-// answers EFAULT (kernel_calls.cc of the runtime stands before its calls).
+// branches, the same results. A fence of uninstrumented code is not seen if the code neither flushed nor stored around
+// the cache before. Floors are then fewer, and more crash states are looked at than there are. The kernel does not
+// fault but answers EFAULT (kernel_calls.cc of the runtime stands before its calls).
 #ifndef POWERCUT_TRACER_WORLD_POOL_TRAPS_H_
 #define POWERCUT_TRACER_WORLD_POOL_TRAPS_H_
 

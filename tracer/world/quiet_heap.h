@@ -6,8 +6,8 @@
 
 namespace powercut {
 
-// What is allocated in this scope is the engine's and outlives the execution. A jump out of the scope leaves the
-// target's heap off, which is what the place that it leads to wants.
+// Allocations in this scope are the engine's and outlive the execution. A jump out of the scope leaves the target's
+// heap off, as the place that it leads to wants.
 class QuietHeap {
  public:
   QuietHeap() : before_(arena_active) { arena_active = false; }

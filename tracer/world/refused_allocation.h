@@ -21,8 +21,8 @@ struct AllocationFault {
   const void* pc = nullptr;
   std::array<uint64_t, 48> above = {};  // the words on the stack above the allocation function's frame
 
-  // Return addresses, innermost first. What stands between the allocation function and the target (operator new)
-  // keeps no frame pointers: the first word on the stack that lies in `code` is taken for the target's own place.
+  // Return addresses, innermost first. Frames between the allocation function and the target (operator new) keep no
+  // frame pointers. The first word on the stack that lies in `code` is taken for the target's own place.
   std::vector<uint64_t> stack(const std::vector<MemoryRange>& code) const;
 };
 

@@ -1,10 +1,10 @@
 // The C library's functions for locks and threads, in front of the real ones, for code of the target that was not
-// compiled through the pass: the C++ library, above all. While a thread of the target is scheduled they are the
-// runtime's stand-ins (tracer/runtime/thread_hooks.h), which instrumented code calls by itself; the engine's own locks
+// compiled through the pass: the C++ library, above all. While a thread of the target is scheduled, they are the
+// runtime's stand-ins (tracer/runtime/thread_hooks.h), which instrumented code calls by itself. The engine's own locks
 // stay locks.
 //
-// Not here: functions that make an object, which uninstrumented code does as it does other stores, and pthread_self,
-// which the C library's own functions are given the answer of.
+// Not here: functions that make an object, since uninstrumented code makes it like any other store. Also not here:
+// pthread_self, whose answer the C library's own functions get.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
@@ -24,8 +24,8 @@ namespace {
 
 bool scheduled() { return arena_active && powercut_scheduled() != 0; }
 
-// Of conditions the C library has two kinds; the newer one is meant, which a search without a version may miss. All
-// other functions are looked for without: a search that fails allocates.
+// The C library has two kinds of conditions; the newer one is meant, which a search without a version may miss. All
+// other functions are looked for without a version: a search that fails allocates.
 constexpr const char* kConditions = "GLIBC_2.3.2";
 
 template <typename Function>

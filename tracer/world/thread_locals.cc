@@ -11,7 +11,7 @@
 
 namespace {
 
-// What __tls_get_addr is given, by the ABI.
+// The argument of __tls_get_addr, by the ABI.
 struct TlsIndex {
   unsigned long module, offset;
 };

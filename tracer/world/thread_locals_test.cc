@@ -57,7 +57,7 @@ TEST(ThreadLocals, AThreadThatHasTouchedNothingHasThemAll) {
   }).join();
 }
 
-// What libstdc++ knows of exceptions is two words, which a thread begins with as zeroes.
+// libstdc++ keeps two words about exceptions, and a thread begins with zeroes there.
 TEST(ThreadLocals, ExceptionsThatAreHandledBelongToTheThread) {
   const auto sum = [] {
     uint64_t out = 0;

@@ -55,7 +55,7 @@ uint64_t mix(uint64_t value) {
   return value ^ value >> 31;
 }
 
-// What has passed since the beginning of this world.
+// Time since the beginning of this world.
 uint64_t passed() {
   WorldState& state = virtual_world.state;
   ++state.clock_readings;
@@ -341,7 +341,7 @@ int sched_getcpu(void) noexcept {
 
 // ---- what would outlive an execution -----------------------------------------------------------------
 
-// Destructors of what target code makes: the process ends without them, and what they would be told of is gone.
+// Destructors of objects of target code: the process ends without them, and their objects are gone.
 int __cxa_thread_atexit_impl(void (*function)(void*), void* object, void* library) {
   static const auto real = next<int(void (*)(void*), void*, void*)>("__cxa_thread_atexit_impl");
   return arena_active ? 0 : real(function, object, library);

@@ -1,14 +1,14 @@
-// What target code is given from outside of the image: time, randomness, process ids, the processor's number. The real
-// ones would differ from execution to execution, and recovery would be no function of the image. Instead the functions
-// that ask for them are interposed (virtual_world.cc, as the malloc family is in arena.cc) and answer from here while
-// target code runs: the same in every execution, while it is recorded as well as while it is explored.
+// Inputs of target code from outside of the image: time, randomness, process ids, the processor's number. The real ones
+// would differ from execution to execution, and recovery would be no function of the image. The functions that ask for
+// them are therefore interposed (virtual_world.cc, as the malloc family is in arena.cc). While target code runs they
+// answer from here: the same in every execution, while it is recorded as well as while it is explored.
 //
-// A *variant* is another world: another date, other randomness, another process. What depends on the world shows by
-// running it in two (trie_explorer.cc).
+// A *variant* is another world: another date, other randomness, another process. Code that depends on the world is
+// found by running it in two worlds (trie_explorer.cc).
 //
 // The clock never stands still, so that code which waits for a moment comes to its end: the n-th reading is n
 // microseconds after the one before it, and sleeping takes no time but moves the clock. Where threads are scheduled,
-// sleeping lets others go on and the clock stays, so that a loop which sleeps comes back to the state that it was in.
+// sleeping lets others go on and the clock stays. A loop which sleeps thus comes back to its state.
 //
 // Not covered: instructions in assembler and in code without instrumentation (rdtsc, rdrand), the vDSO called by
 // address, files, sockets and the environment.
@@ -22,7 +22,7 @@
 
 namespace powercut {
 
-// What an execution asked for.
+// Requests of an execution to the world.
 enum WorldSource : uint32_t {
   kWorldClock = 1u << 0,
   kWorldRandomness = 1u << 1,

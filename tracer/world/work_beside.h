@@ -1,6 +1,6 @@
-// What an open table's own threads would do while a query runs (powercut_background of the target ABI). A query has no
-// other thread: where its state comes back, the engine lets each of these threads do one batch of its work, and goes
-// on.
+// The work that an open table's own threads would do while a query runs (powercut_background of the target ABI). A
+// query has no other thread: where its state comes back, the engine lets each of these threads do one batch of its
+// work, and goes on.
 #ifndef POWERCUT_TRACER_WORLD_WORK_BESIDE_H_
 #define POWERCUT_TRACER_WORLD_WORK_BESIDE_H_
 
@@ -12,7 +12,7 @@ struct WorkBeside {
   void* self = nullptr;
 };
 
-// Of the execution at hand: who runs a query sets it, and every execution begins without it.
+// State of the execution at hand: the runner of a query sets it, and every execution begins without it.
 inline WorkBeside work_beside;
 
 }  // namespace powercut

@@ -1,5 +1,5 @@
-// bitflip: one bit of what the run wrote, in the image that it leaves after an operation. Of memory it is a bit of a
-// line, of a device a bit of a sector's or page's content, which then is another content with a name of its own.
+// bitflip: one bit that the run wrote, in the image that it leaves after an operation. In memory it is a bit of a line.
+// On a device it is a bit of a sector's or page's content, which then is another content with a name of its own.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -11,7 +11,7 @@
 namespace powercut {
 namespace {
 
-// Of memory a place is a byte, of a device a cell; either has a bit for each case.
+// A place of memory is a byte, of a device a cell; either has a bit for each case.
 class BitFlips : public Damages {
  public:
   void saw(const Event& event, const TraceFollower&) override {

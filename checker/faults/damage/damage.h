@@ -39,7 +39,7 @@ class Damages {
   // which has lost everything that is pending.
   virtual unsigned images(const TraceFollower& at) const = 0;
 
-  // Finds the cases of an image. Those below are of the last one.
+  // Finds the cases of an image. The functions below speak of the last image.
   virtual void look(const FaultImage& image) = 0;
   // Nothing loads what they damage.
   virtual uint64_t unread() const = 0;
@@ -48,7 +48,7 @@ class Damages {
   virtual Damage at(uint64_t number) = 0;
 };
 
-// Of a kind that damages images. Its file says what the cases are.
+// Makes the damages of a kind that damages images. The file of the kind says what its cases are.
 std::unique_ptr<Damages> make_damages(FaultKind kind, const LoadedTrace& loaded);
 std::unique_ptr<Damages> make_media_errors(const LoadedTrace& loaded);
 std::unique_ptr<Damages> make_bit_flips(const LoadedTrace& loaded);

@@ -1,6 +1,6 @@
-// The sectors or pages of a device (powercut/block.h, flash.h) as they lie in a pool: which words they are, what they
-// hold, and what a line is with one of them changed. Whoever damages a device damages these contents: a word of the
-// pool is the name of one.
+// The sectors or pages of a device (powercut/block.h, flash.h) as they lie in a pool: their words, their contents, and
+// a line with one of them changed. Faults of a device damage these contents: a word of the pool is the name of a
+// content.
 #ifndef POWERCUT_CHECKER_FAULTS_DAMAGE_DEVICE_CELLS_H_
 #define POWERCUT_CHECKER_FAULTS_DAMAGE_DEVICE_CELLS_H_
 
@@ -33,7 +33,7 @@ class DeviceCells {
 
   // Whether a read of it gives bytes: neither an erased page, nor one that cannot be read.
   bool is_readable(const uint8_t* pool, uint64_t cell) const;
-  // Of one that is.
+  // Reads a cell that is one.
   std::vector<uint8_t> read(const uint8_t* pool, uint64_t cell) const { return named(name_at(pool, cell)); }
   uint64_t name_at(const uint8_t* pool, uint64_t cell) const;
   // The bytes of a name; none of one that nobody has given.

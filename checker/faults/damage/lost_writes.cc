@@ -39,7 +39,7 @@ class LostWrites final : public ListedDamages {
       }
     });
   }
-  // That which has lost nothing.
+  // One image: the one that has lost nothing.
   unsigned images(const TraceFollower&) const override { return 1; }
 
  private:
@@ -47,9 +47,9 @@ class LostWrites final : public ListedDamages {
   struct Request {
     std::string operation;
     uint64_t first, last;      // cells
-    std::set<uint64_t> shown;  // of these, those that show what it wrote
+    std::set<uint64_t> shown;  // the cells among them that show the write
   };
-  // What a cell shows, and what it held before the request that wrote this.
+  // The content that a cell shows, and its content before the request that wrote it.
   struct Shown {
     uint64_t request = 0, name = 0, before = 0;
   };

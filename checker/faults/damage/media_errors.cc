@@ -1,5 +1,5 @@
-// media: a place that cannot be read, of the image that the run leaves after an operation. Of memory it is a block of
-// 256 bytes, of which every load raises SIGBUS; of a device a sector or a page, of which every read answers an error.
+// media: an unreadable place in the image that the run leaves after an operation. In memory it is a block of 256 bytes,
+// and every load of it raises SIGBUS. On a device it is a sector or a page, and every read of it answers an error.
 #include "absl/strings/str_cat.h"
 #include "checker/faults/damage/damage.h"
 #include "checker/faults/damage/device_cells.h"

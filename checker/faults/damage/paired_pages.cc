@@ -1,9 +1,9 @@
-// paired-page: a cut in the middle of a program takes the page that shares its cells with it, which was complete
-// (Tseng, Grupp and Swanson, DAC 2011).
+// paired-page: a cut in the middle of a program damages another page: the complete one that shares its cells with the
+// programmed page (Tseng, Grupp and Swanson, DAC 2011).
 //
-// At each crash point inside a program: the page itself is erased, unreadable or complete, and the one that it is
-// paired with cannot be read. Which one that is depends on the chip, so two pairings are judged: with the page before
-// it, and that of most chips with two bits a cell, (0, 2), (1, 4), (3, 6), ..., (n - 3, n - 1), of which the first is
+// At each crash point inside a program: the page itself is erased, unreadable or complete, and its paired page cannot
+// be read. The pairing depends on the chip, so two pairings are judged. One is with the page before it. The other is
+// that of most chips with two bits a cell: (0, 2), (1, 4), (3, 6), ..., (n - 3, n - 1). The first page of a pair is
 // programmed first (`dist3` in drivers/mtd/nand of Linux).
 #include <algorithm>
 #include <cstring>

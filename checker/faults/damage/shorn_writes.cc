@@ -1,9 +1,9 @@
-// shorn: of a write to an atomic write unit only a part reached the medium, its beginning or its end (Zheng, Tucek, Qin
-// and Lillibridge, FAST 2013: of 4 KiB writes the first three or seven eighths, in multiples of 512 bytes).
+// shorn: only a part of a write to an atomic write unit reached the medium, its beginning or its end. (Zheng, Tucek,
+// Qin and Lillibridge, FAST 2013: of 4 KiB writes the first three or seven eighths, in multiples of 512 bytes.)
 //
-// At each crash point, of each pending write to a unit, every such part. The rest of the unit holds what was there
-// before: nothing of what is pending, or all that was written to the unit earlier. Of other units nothing is lost, or
-// all that is pending. What a power cut alone may leave of the unit is no case.
+// At each crash point, for each pending write to a unit, every such part. The rest of the unit holds its earlier
+// content: nothing of what is pending, or all that was written to the unit earlier. Other units lose nothing, or all
+// that is pending. A state of the unit that a power cut alone may leave is no case.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -13,8 +13,8 @@
 namespace powercut {
 namespace {
 
-// Devices write 512 bytes or more at once. Where a whole unit is smaller than two of these it stands for a larger one,
-// as in small targets, and is cut where that would be: in eighths.
+// Devices write 512 bytes or more at once. A whole unit that is smaller than two of these stands for a larger one, as
+// in small targets. It is cut in eighths, as the larger one would be.
 constexpr uint64_t kPiece = 512, kPiecesOfSmallUnit = 8;
 
 class ShornWrites final : public ListedDamages {

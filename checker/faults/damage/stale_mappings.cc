@@ -1,10 +1,10 @@
-// stale-mapping: where a device loses a page of its own mapping, what that page maps goes back together to one earlier
+// stale-mapping: a device loses a page of its own mapping. The data that this page maps go back together to one earlier
 // point in time (Zheng, Tucek, Qin and Lillibridge, FAST 2013, "metadata corruption").
 //
-// At each crash point, with nothing else lost: of a block device each aligned run of kRun atomic write units, of raw
-// flash each page, and each erase block with all its pages. It holds what it durably held at one of the last kMost
-// points in time at which that was different. Unlike an unserialisable write it takes all later writes to the run with
-// it, and no other sector is touched.
+// Cases at each crash point, with nothing else lost: on a block device each aligned run of kRun atomic write units; on
+// raw flash each page, and each erase block with all its pages. The run holds its durable content at one of the last
+// kMost points in time at which that content was different. Unlike an unserialisable write it takes all later writes to
+// the run with it, and no other sector is touched.
 #include <algorithm>
 #include <map>
 
@@ -42,11 +42,11 @@ class StaleMappings final : public ListedDamages {
       line = log != nullptr && log->pending() ? std::next(line) : open_.erase(line);
     }
   }
-  // That which has lost nothing.
+  // One image: the one that has lost nothing.
   unsigned images(const TraceFollower&) const override { return 1; }
 
  private:
-  // What a line durably held from an event on.
+  // The durable content of a line from an event on.
   struct Version {
     uint64_t event;
     Content content;
@@ -84,7 +84,7 @@ class StaleMappings final : public ListedDamages {
     size_t left = kMost;
     for (auto time = std::next(changes.rbegin()); time != changes.rend() && left > 0; ++time) {
       std::vector<LineSet> then = held(run, *time);
-      // What it holds now, without what is pending, a power cut alone may leave.
+      // A power cut alone may leave the present content without the pending part.
       if (same(then, now)) continue;
       --left;
       const auto operation = times_.find(*time);
@@ -96,7 +96,7 @@ class StaleMappings final : public ListedDamages {
     }
   }
 
-  // What lines held at the time of an event.
+  // Contents of lines at the time of an event.
   std::vector<LineSet> held(const std::vector<uint64_t>& run, uint64_t event) const {
     std::vector<LineSet> out;
     for (uint64_t line : run) {

@@ -1,12 +1,12 @@
 /* A block device for targets: sectors behind a volatile write cache. Header only; C and C++.
  *
- * What a power cut leaves (replayer/MODELS.md, "block"): of each atomic write unit any of what was written to it since
- * the last flush, or what it had then. Whatever was written with POWERCUT_BLOCK_FUA, and whatever was written before a
- * flush that returned, is there. A write of several units may be torn between them, in any order.
+ * After a power cut (replayer/MODELS.md, "block") each atomic write unit has its content at the last flush, or what any
+ * later write made of it. Whatever was written with POWERCUT_BLOCK_FUA, and whatever was written before a flush that
+ * returned, is there. A write of several units may be torn between them, in any order.
  *
  * The device lives in the pool that a target is given. Each atomic write unit has a line of 64 bytes there, each sector
- * of it a word: the name of its content (contents.h). So the engine decides a sector when it is first read, as it does
- * with words of memory. Nobody but these functions touches the pool. */
+ * of it a word: the name of its content (contents.h). The engine therefore decides a sector when it is first read, as
+ * it does with words of memory. Nobody but these functions touches the pool. */
 #ifndef POWERCUT_BLOCK_H_
 #define POWERCUT_BLOCK_H_
 
@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* Of the tracer's runtime: all that was written is durable; what was written to this word is. */
+/* In the tracer's runtime: all writes are durable; the write to this word is durable. */
 void powercut_device_flush(void);
 void powercut_device_force(const void* word);
 

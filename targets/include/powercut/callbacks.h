@@ -1,6 +1,6 @@
-/* What `powercut cc` includes before a program's own code where its compiler has no plugin: -fsanitize=thread has no
- * callback for what the C library stores. The folder callbacks/ stands before the compiler's own headers, and does the
- * same for intrinsics. */
+/* Included by `powercut cc` before a program's own code where its compiler has no plugin: -fsanitize=thread has no
+ * callback for the stores of the C library. The folder callbacks/ stands before the compiler's own headers, and does
+ * this for intrinsics. */
 #ifndef POWERCUT_CALLBACKS_H_
 #define POWERCUT_CALLBACKS_H_
 #ifndef __ASSEMBLER__

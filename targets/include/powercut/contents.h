@@ -1,4 +1,4 @@
-/* What sectors and pages hold, by name: how devices (block.h, flash.h) keep kilobytes in a word of eight bytes.
+/* Contents of sectors and pages, by name: how devices (block.h, flash.h) keep kilobytes in a word of eight bytes.
  *
  * The name of a content is a hash of its bytes, so equal contents have one name, in every process. Zeroes have the name
  * 0. Names and contents are the engine's: a power cut takes none of them, and a target keeps none itself. */

@@ -2,7 +2,7 @@
  * ABI.md, "Drawing", says when it is called. It is separate from powercut_target, so a target without it is complete.
  *
  * A target that exports `powercut_target_draw` reports every cell of an open table: items, empty slots, and the words
- * that say how it hangs together (tokens, locks, pointers). What is reported here is shown to people and never judged.
+ * that say how it hangs together (tokens, locks, pointers). These reports are shown to people and never judged.
  */
 #ifndef POWERCUT_DRAW_H_
 #define POWERCUT_DRAW_H_

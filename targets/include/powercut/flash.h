@@ -1,12 +1,12 @@
 /* Raw NAND flash for targets: pages that are programmed once and erased a block at a time. Header only; C and C++.
  *
- * What a power cut leaves (replayer/MODELS.md, "flash"): an operation is durable when it returns. The one that the cut
- * interrupts leaves, of a page that was programmed, what was there (nothing), all of it, or a page that cannot be
- * read; of a block that was erased the old pages, none, or a block that has to be erased again.
+ * After a power cut (replayer/MODELS.md, "flash") an operation that had returned is durable. A program that the cut
+ * interrupts leaves its page empty, whole, or unreadable. An erase leaves the block's old pages, no pages, or a block
+ * that has to be erased again.
  *
  * The device lives in the pool that a target is given: a line of 64 bytes for each block and each page. A block's word
- * counts its erases; a page's two are the name of its content (contents.h) and, from 1, the count of its block when it
- * was programmed, so that an erase is one store. Nobody but these functions touches the pool. */
+ * counts its erases. A page has two words: the name of its content (contents.h) and, from 1, its block's count when the
+ * page was programmed. An erase is thus one store. Nobody but these functions touches the pool. */
 #ifndef POWERCUT_FLASH_H_
 #define POWERCUT_FLASH_H_
 
@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* Of the tracer's runtime: what was written to this word is durable. */
+/* In the tracer's runtime: the write to this word is durable. */
 void powercut_device_force(const void* word);
 
 #ifdef __cplusplus

@@ -19,7 +19,7 @@
 #define POWERCUT_MARK_PHASE (POWERCUT_MARK_BASE + 5)
 #define POWERCUT_MARK_CUT (POWERCUT_MARK_BASE + 6)
 #define POWERCUT_MARK_POOLS_END (POWERCUT_MARK_BASE + 7)
-/* Of the process that recoveries are forks of: its children are runs from now on (0: they cannot be); a run begins. */
+/* The process that recoveries are forks of: its children are runs from now on (0: they cannot be); a run begins. */
 #define POWERCUT_MARK_SERVE (POWERCUT_MARK_BASE + 8)
 #define POWERCUT_MARK_RUN (POWERCUT_MARK_BASE + 9)
 
@@ -59,7 +59,7 @@ static inline int powercut_mark_active(void) { return powercut_mark_request(POWE
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Of the tracer's runtime; null in a program that is not linked with it. */
+/* In the tracer's runtime; null in a program that is not linked with it. */
 __attribute__((weak)) void __powercut_mark_begin(unsigned kind, const void* key, unsigned long key_size,
                                                  const void* value, unsigned long value_size);
 __attribute__((weak)) void __powercut_mark_end(unsigned status, const void* value, unsigned long size);

@@ -1,7 +1,7 @@
 // Persistence for programs under test: the real instructions, spelled once.
 //
-// Everything is inlined into the caller, so that a tracer sees each store, flush and fence at the
-// caller's line and the compiler pass needs no knowledge of this file. The write-back instruction is
+// Everything is inlined into the caller: a tracer sees each store, flush and fence at the caller's line,
+// and the compiler pass needs no knowledge of this file. The write-back instruction is
 // chosen once by CPUID (clwb, else clflushopt, else clflush). A run that must not depend on the CPU
 // calls pmem_force_flush_kind first.
 //
