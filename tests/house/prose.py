@@ -72,7 +72,7 @@ def sentences(text: str) -> list[str]:
     text = re.sub(r"https?://\S+", _CODE, text).replace("*", "").replace("…", " ")
     found = []
     begin = 0
-    for end in re.finditer(r"[.!?][\"')\]]*(?=\s+[\"'(\[]*(?:[A-Z]|powercut\b|libpmem)|\s*$)", text):
+    for end in re.finditer(r"[.!?][\"')\]]*(?=\s+(?:\(\d\) )?[\"'(\[]*(?:[A-Z]|powercut\b|libpmem)|\s*$)", text):
         if not _ABBREVIATION.search(text[begin : end.start() + 1]):
             found.append(text[begin : end.end()].strip())
             begin = end.end()

@@ -1,5 +1,5 @@
-// The C library's functions for locks and threads, in front of the real ones, for code of the target that was not
-// compiled through the pass: the C++ library, above all. While a thread of the target is scheduled, they are the
+// The C library's functions for locks and threads, in front of the real ones. They are for code of the target that was
+// not compiled through the pass: the C++ library, above all. While a thread of the target is scheduled, they are the
 // runtime's stand-ins (tracer/runtime/thread_hooks.h), which instrumented code calls by itself. The engine's own locks
 // stay locks.
 //

@@ -208,7 +208,7 @@ class Table::Sketch {
   Table& table_;
   Drawing* const to_;
   // Vectors: a std::map brings in code without instrumentation, and all memory is compared for that after each
-  // execution (replayer/EXPLORER.md, "What is not seen").
+  // execution (replayer/EXPLORER.md, "Blind spots").
   std::vector<Part> parts_;   // of the sums
   std::vector<Link> chains_;  // pages of the overflow region
   uint64_t number_ = 0;       // of the page that was read last
