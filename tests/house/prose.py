@@ -153,7 +153,7 @@ def _paragraphs(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
 _TOKEN = re.compile(
     r'(?P<raw>R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)")|(?P<string>(?:u8|[uUL])?"(?:\\.|[^"\\\n])*")'
     r"|(?P<char>(?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])+')|(?P<line>//(?:\\\n|[^\n])*)|(?P<block>/\*.*?\*/)|(?P<newline>\n)"
-    r"|(?P<space>[ \t\\]+)|(?P<code>.)",
+    r"|(?P<space>[ \t\\]+)|(?P<code>[A-Za-z_0-9]+|.)",
     re.DOTALL,
 )
 
