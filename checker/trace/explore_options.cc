@@ -16,7 +16,7 @@ namespace {
 // rare; chunks of an eighth of a long trace still keep a few workers busy until the end, and lose little to a kill.
 constexpr uint64_t kLeastEvents = 8192;
 constexpr uint64_t kChunks = 8;
-// Of a trace that many machines are needed for, the chunks grow in number and not in size.
+// In a trace that takes many machines, the chunks grow in number and not in size.
 constexpr uint64_t kMostEvents = uint64_t{1} << 22;
 // Under a budget in executions whole chunks count, in order. Small ones end near the budget.
 constexpr uint64_t kEventsUnderBudget = 1024;

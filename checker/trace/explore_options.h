@@ -1,4 +1,4 @@
-// What an exploration was asked for.
+// The options of an exploration.
 #ifndef POWERCUT_CHECKER_TRACE_EXPLORE_OPTIONS_H_
 #define POWERCUT_CHECKER_TRACE_EXPLORE_OPTIONS_H_
 

@@ -43,7 +43,7 @@ struct LoadedTrace {
   bool explored_at_start() const { return !plan.scenario.phases.empty() && plan.scenario.phases[0].explore; }
 };
 
-// Reads to the end. What a device holds (powercut/contents.h) is known to this process then, whatever part of the trace
+// Reads to the end. This process then knows the contents of a device (powercut/contents.h), whatever part of the trace
 // it looks at later.
 void pass_over(TraceReader* reader);
 

@@ -1,5 +1,5 @@
-// What is changed about the code that runs in recovery and queries: rules of an edited trace (../EDITS.md). They stand
-// in the trace's metadata, so that every exploration of the trace follows them.
+// Changes of the code that runs in recovery and queries: rules of an edited trace (../EDITS.md). They stand in the
+// trace's metadata, so that every exploration of the trace follows them.
 #ifndef POWERCUT_CHECKER_TRACE_RECOVERY_RULES_H_
 #define POWERCUT_CHECKER_TRACE_RECOVERY_RULES_H_
 
@@ -24,7 +24,7 @@ struct RecoveryRule {
 // Throws Malformed.
 RecoveryRule recovery_rule_of(const JsonField& rule);
 Json json_of(const RecoveryRule& rule);
-// Those in a trace's metadata; none in most.
+// The rules in a trace's metadata; none in most.
 Result<std::vector<RecoveryRule>> recovery_rules(const Json& metadata, const std::string& trace);
 
 // The rules for code as it is loaded here. `modules`: the trace's own.

@@ -34,7 +34,7 @@ class TraceFollower {
                 std::unique_ptr<TraceReader> reader, uint8_t* pool)
       : TraceFollower(loaded.plan.scenario.pool_size, loaded.explored_at_start(), model, policy, std::move(reader),
                       pool, Promise::of(loaded.traits)) {}
-  // The same without a loaded trace: a pool of `pool_size` bytes, explored from the start or from a phase on.
+  // Without a loaded trace: a pool of `pool_size` bytes, explored from the start or from a phase on.
   TraceFollower(uint64_t pool_size, bool explored, std::string_view model, AtomPolicy policy,
                 std::unique_ptr<TraceReader> reader, uint8_t* pool, Promise promise = {})
       : reader_(std::move(reader)),
@@ -116,13 +116,14 @@ class TraceFollower {
     std::string text;
   };
   const std::optional<FoundTrouble>& trouble() const { return trouble_; }
-  // What the tree covers (FORMAT.md), once the walk has come to its end; empty for other traces.
+  // The schedules that the tree covers (FORMAT.md), once the walk has come to its end; empty for other traces.
   const std::string& searched() const { return searched_; }
   bool in_tree() const { return crash_points_.in_tree(); }
   const std::vector<KeptEvent>& schedule() const { return crash_points_.schedule(); }
 
  private:
-  // What begins is part of the history before the event's own crash point: from then on it may have happened.
+  // Whether an event begins something that belongs to the history before the event's own crash point: from then on it
+  // may have happened.
   static bool begins(const Event& event) { return event.kind == EventKind::kOpBegin || event.kind == EventKind::kCut; }
 
   void note_instant() {

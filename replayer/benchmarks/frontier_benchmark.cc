@@ -1,5 +1,5 @@
-// What following a trace costs without recovery: the persistency model and the frontier alone. Prints one JSON
-// object: for each stream, nanoseconds an event and a crash point, and the resident memory that the stream added.
+// Cost of following a trace without recovery: the persistency model and the frontier alone. Prints one JSON object: for
+// each stream, nanoseconds an event and a crash point, and the resident memory that the stream added.
 //   insert    31-byte store, clwb, sfence, 1-byte store, clwb, sfence, end of the operation; new lines each time
 //   pending   the same after N lines were written once and never flushed
 //   counter   a counter that every operation stores to and nobody flushes, beside the insert

@@ -1,11 +1,11 @@
 // The one walk through the crash points of a trace: it leads a model through the events and stops where the model says
-// that a power cut matters (MODELS.md, "Crash points"). Exploring, counting, replaying, auditing and faults
-// (checker/trace/trace_follower.h), program mode, litmus tests and benchmarks all use it, so that "crash point 41" is
-// the same instant in each. The caller owns the events and pulls: a reader, a list or a generator will do, and between
-// two calls nothing of the walk is on the stack, so that a process that forks there has two walks at the same instant.
-// In a tree of schedules (tracer/format/FORMAT.md) the trace names its crash points itself. To go back the model
-// returns to the tree's root, and the events of the schedule up to there are applied once more. A Frontier is no second
-// walk: it is told of no event, and compares the lines of the model where this walk stands.
+// that a power cut matters (MODELS.md, "Crash points"). All commands use it, so that "crash point 41" is the same
+// instant in each: exploring, counting, replaying, auditing and faults (checker/trace/trace_follower.h), program mode,
+// litmus tests and benchmarks. The caller owns the events and pulls: a reader, a list or a generator will do. Between
+// two calls the stack has nothing of the walk, so that a process that forks there has two walks at the same instant. In
+// a tree of schedules (tracer/format/FORMAT.md) the trace names its crash points itself. To go back the model returns
+// to the tree's root, and the events of the schedule up to there are applied once more. A Frontier is no second walk:
+// it is told of no event, and compares the lines of the model where this walk stands.
 #ifndef POWERCUT_REPLAYER_CRASH_POINTS_CRASH_POINTS_H_
 #define POWERCUT_REPLAYER_CRASH_POINTS_CRASH_POINTS_H_
 

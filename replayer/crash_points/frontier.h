@@ -16,7 +16,7 @@ namespace powercut {
 
 class Frontier {
  public:
-  // What became of a line's set in one step.
+  // Change of a line's set in one step.
   struct Change {
     uint64_t line = 0;
     bool grew = false;       // contents [0, old_count) are as they were, in the same order; the rest is new
@@ -30,7 +30,7 @@ class Frontier {
   Frontier(const Frontier&) = delete;
   Frontier& operator=(const Frontier&) = delete;
 
-  // What changed since the last call, ascending by line; valid until the next. A line with the same contents in the
+  // Changes since the last call, ascending by line; valid until the next call. A line with the same contents in the
   // same order is not reported.
   const std::vector<Change>& follow(Model* model);
   // Null: the line is definite, its content is in the pool. The address is good while the line stays undecided.
@@ -44,7 +44,7 @@ class Frontier {
   bool truncated() const { return truncated_ > 0; }
 
  private:
-  // Of every line with pending stores, also where these allow one content only: a store that is appended continues it.
+  // A line with pending stores, also where these allow one content only: a store that is appended continues it.
   struct Entry {
     LineSet set;
     ChainCandidates chain;

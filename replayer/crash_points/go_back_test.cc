@@ -1,5 +1,5 @@
-// A tree of schedules: a model, and a frontier that follows it, return to the root and go another way. What they say
-// then is what they say of that way alone.
+// A tree of schedules: a model, and a frontier that follows it, return to the root and go another way. Their answers
+// are then those of that way alone.
 #include <gtest/gtest.h>
 
 #include "replayer/crash_points/crash_points.h"

@@ -1,8 +1,8 @@
 // The recent events of each line, for the timeline of a finding: when it was dirty, flushed, durable.
 //
-// Every process of a run has it and no event is spared it, so it is a log that only grows at its end, with a link from
-// each record to the one before it of the same line: nothing old is ever written again (a fork shares it for good), and
-// an event costs no search. Of very long traces the oldest part is dropped.
+// Every process of a run has it and no event is spared it. It is therefore a log that only grows at its end; each
+// record has a link to the one before it of the same line. Old records are never written again (a fork shares them for
+// good), and an event costs no search. The oldest part of a very long trace is dropped.
 #ifndef POWERCUT_REPLAYER_CRASH_POINTS_LINE_TIMELINE_H_
 #define POWERCUT_REPLAYER_CRASH_POINTS_LINE_TIMELINE_H_
 

@@ -1,9 +1,9 @@
 """Atoms: the pieces of a store that the hardware never tears, and the order in which they become visible.
 
 A store within an aligned quadword is never torn on any x86-64 (Intel SDM vol. 3, "Guaranteed Atomic Operations"; AMD64
-manual vol. 2, "Access Atomicity"). Beyond that the vendors promise different things or nothing, so a store is cut at
-8-byte boundaries and nobody knows in which order its pieces land. `memcpy` and friends are several moves, which may
-overlap: policy `any` cuts where one begins. The C standard promises even less: policy `byte`.
+manual vol. 2, "Access Atomicity"). For wider stores the vendors promise different things or nothing. A store is
+therefore cut at 8-byte boundaries, and nobody knows in which order its pieces land. `memcpy` and friends are several
+moves, which may overlap: policy `any` cuts where one begins. The C standard promises even less: policy `byte`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Crash points and the answer for each, in the form that `powercut-engine model` gives.
 
-`adr`: before every event that takes a content away from some line, after every `end`, before a `begin` when there were
-stores since the crash point before, and at the end of the program. Between two of these the sets of legal contents only
-grow, so what is legal at an instant is legal at the next crash point. Devices: the same, with force and flush of the
-device in the place of flush and fence. `eadr`: each store while it is in flight, after
-every `end`, and at the end of the program.
+`adr`: before every event that takes a content away from some line, and after every `end`; before a `begin` when there
+were stores since the crash point before, and at the end of the program. Between two of these the sets of legal contents
+only grow: a content that is legal at an instant is legal at the next crash point. Devices: as `adr`, with force and
+flush of the device in the place of flush and fence. `eadr`: each store while it is in flight, after every `end`, and at
+the end of the program.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Device(ABC):
 
     @abstractmethod
     def force(self, address: int) -> None:
-        """What was last written to this address is durable."""
+        """Makes the last write to this address durable."""
 
     @abstractmethod
     def flush(self) -> None:

@@ -33,7 +33,7 @@ class Adr:
         self.remembered: dict[int, set[Atom]] = defaultdict(set)  # thread -> written back, not yet fenced
         self.last_store = 0  # index of the first event of the store that was made last
 
-    # What an event does.
+    # Effects of events.
 
     def apply(self, event: Event, index: int) -> None:
         if event.op in ("rmw", "cas-fail", "fence"):
@@ -78,7 +78,7 @@ class Adr:
     def precedes_by_overlap(self, a: Atom, b: Atom) -> bool:
         return (a.store, a.piece) < (b.store, b.piece) and overlap(a, b)
 
-    # What may be left after a crash now.
+    # Contents that a crash may leave now.
 
     def lines(self) -> list[int]:
         return sorted({a.line for a in self.visible})

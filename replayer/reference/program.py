@@ -22,7 +22,7 @@ OPS = (*STORE_OPS, "cas-fail", "flush", "fence", "begin", "end")
 THREAD_OPS = ("wait", "load", "store-loaded", "cas", "add", "lock", "unlock")
 FLUSH_KINDS = ("clwb", "clflushopt", "clflush")
 FENCE_KINDS = ("sfence", "mfence", "lock")
-# Of devices, which have no others.
+# The models of devices, which have no others.
 DEVICES = ("block", "flash")
 FORCE, DEVICE_FLUSH = "force", "device"
 

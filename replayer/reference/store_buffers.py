@@ -1,8 +1,8 @@
 """Threads with store buffers, by brute force: PTSOsyn of Khyzha and Lahav (POPL 2021), which has the outcomes of Px86.
 
-The rest of the reference takes what a thread stores as seen by all at once, as the engine does for targets. Here
-stores, flushes and `sfence` wait in a buffer of their thread, which its loads look into and which others do not see.
-What leaves the buffer enters the queue of its line, from whose front the medium takes it. A litmus test that is in
+The rest of the reference takes a thread's stores as seen by all at once, as the engine does for targets. Here stores,
+flushes and `sfence` wait in a buffer of their thread, which its loads look into and which others do not see. An entry
+that leaves the buffer enters the queue of its line, from whose front the medium takes it. A litmus test that is in
 scope has the same outcomes here (`tests/test_store_buffers.py`).
 
 Known limits: no non-temporal stores; a store's atoms are those of the policy `any`, and become visible one by one.
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What waits in a buffer or a queue."""
+    """An entry of a buffer or a queue."""
 
     kind: str  # "store", "clflush", "clwb" (and clflushopt), "sfence"
     thread: int
@@ -74,12 +74,12 @@ class State:
 
 
 def images(program: Threads) -> set[bytes]:
-    """What the pool may hold after a power cut at any instant of any execution."""
+    """Contents that the pool may have after a power cut at any instant of any execution."""
     return {image for _, image in left(program)}
 
 
 def left(program: Threads) -> set[tuple[History, bytes]]:
-    """The same, each with the operations begun and ended until then."""
+    """These contents, each with the operations begun and ended until then."""
     nothing = len(program.threads)
     todo = [State((0,) * nothing, ((),) * nothing, (b"",) * nothing, (), bytes(program.pool_size))]
     known = set(todo)

@@ -92,7 +92,8 @@ class Threads:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """What a power cut leaves: the contents that each line may have, and the operations begun and ended until then."""
+    """The state after a power cut: the contents that each line may have, and the operations begun and ended until
+    then."""
 
     history: History
     lines: Lines
@@ -105,7 +106,7 @@ class Frontier:
         )
 
     def whole(self, pool_size: int) -> Frontier:
-        """The same with each line of the pool, also those that no store has reached."""
+        """The state with each line of the pool, also lines that no store has reached."""
         lines = {line: frozenset({bytes(LINE_SIZE)}) for line in range(0, pool_size, LINE_SIZE)} | dict(self.lines)
         return Frontier(self.history, tuple(lines.items()))
 
@@ -162,7 +163,7 @@ def holds(model: Adr, event: Event) -> bool:
 
 
 def made(now: Instant, event: Event) -> Event | None:
-    """What the models are told of the thread's next event at this instant; None while the thread waits."""
+    """The thread's next event at this instant, as the models are told of it; None while the thread waits."""
     held = now.memory(event.addr, len(event.expected))
     if event.op == "wait":
         return event if held == event.expected else None
@@ -212,7 +213,7 @@ def explored(program: Threads, holds: Holds = holds, made: Made = made) -> Explo
 
 
 def answer(program: Threads) -> dict[str, Any]:
-    """What every instant leaves, in the form in which `powercut-engine model` gives what saturated cuts leave."""
+    """States at every instant, in the form in which `powercut-engine model` gives those at saturated cuts."""
     whole = {frontier.whole(program.pool_size) for frontier in explored(program).all}
     return {"frontiers": [frontier.to_json() for frontier in whole]}
 
@@ -264,7 +265,7 @@ class Instant:
         return Instant(self.program, model, at, loaded, history)
 
     def key(self) -> object:
-        """What tells two instants apart."""
+        """The key that tells two instants apart."""
         places = {atom: (line, place) for line, atoms in self._by_line() for place, atom in enumerate(atoms)}
         remembered = frozenset(
             (thread, places[atom]) for thread, atoms in self.model.remembered.items() for atom in atoms

@@ -1,7 +1,7 @@
 """The whole pool at once: subsets of *all* atoms of all lines, nothing assumed about lines.
 
-`models.py` judges line by line and multiplies. This module does not, so a tiny program that gives the same images
-both ways is evidence for "lines are independent", which the engine's speed rests on.
+`models.py` judges line by line and multiplies. This module does not. A tiny program that gives the same images both
+ways is evidence for "lines are independent", on which the engine's speed rests.
 """
 
 from __future__ import annotations

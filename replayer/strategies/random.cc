@@ -1,5 +1,5 @@
-// random: seeded samples of a crash point's legal images, each line's content drawn uniformly and independently
-// (so images are uniform too, since a crash state is one candidate for every line). Never complete.
+// random: seeded samples of a crash point's legal images, each line's content drawn uniformly and independently.
+// (Images are uniform too, since a crash state is one candidate for every line.) Never complete.
 #include <random>
 #include <set>
 

@@ -1,10 +1,10 @@
 // read-driven: all lines stay undecided; recovery's own loads branch over the distinct values that it can see
 // (Gorjiara, Xu & Demsky, Jaaru, ASPLOS 2021). Two images that recovery cannot tell apart are one execution.
 //
-// Complete: recovery is a function of the bytes that it loads. Every legal image shows it one sequence of
-// loaded values, and the branches at its loads are exactly the distinct values that the candidates still
-// compatible with that sequence give; lines are independent, so filtering one line never restricts another.
-// By induction over the loads every image follows one of the explored paths, and every path has an image.
+// Complete: recovery is a function of the bytes that it loads. Every legal image shows it one sequence of loaded
+// values. The branches at its loads are exactly the distinct values of the candidates that are still compatible with
+// that sequence. Lines are independent, so filtering one line never restricts another. By induction over the loads
+// every image follows one of the explored paths, and every path has an image.
 #include "replayer/strategies/strategies.h"
 
 namespace powercut {

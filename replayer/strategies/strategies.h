@@ -1,4 +1,4 @@
-// What makes each strategy; strategy.cc has the names.
+// Makers of the strategies; strategy.cc has the names.
 #ifndef POWERCUT_REPLAYER_STRATEGIES_STRATEGIES_H_
 #define POWERCUT_REPLAYER_STRATEGIES_STRATEGIES_H_
 

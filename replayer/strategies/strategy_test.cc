@@ -1,4 +1,4 @@
-// What a strategy says of itself holds for the crash states that it names.
+// The properties of a strategy hold for the crash states that it names.
 #include "replayer/strategies/strategy.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class Strategies : public ::testing::TestWithParam<std::string_view> {
     }
     for (const LineSet& set : lines_) level_.push_back(&set);
   }
-  // Of each state that the strategy names: how many contents each line has left, and of one its first byte.
+  // For each state that the strategy names: how many contents each line has left; of a single content its first byte.
   struct Named {
     std::vector<std::vector<size_t>> left;
     std::vector<std::vector<uint8_t>> bytes;

@@ -31,7 +31,7 @@ def test_random_programs(engine_model: EngineModel, program: Program) -> None:
 
 @pytest.mark.slow
 def test_seeded_programs(engine_model: EngineModel) -> None:
-    """The same programs on every machine, spread more evenly than Hypothesis spreads its own."""
+    """Programs that are equal on every machine, spread more evenly than Hypothesis spreads its own."""
     report = compare(engine_model, programs=SEEDED_PROGRAMS, seed=1)
     assert report.programs == SEEDED_PROGRAMS
     assert report.differences == [], report.differences[0]

@@ -1,4 +1,4 @@
-"""What the reference takes for granted, checked by a yet more brutal force."""
+"""Assumptions of the reference, checked by a yet more brutal force."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_no_instant_has_a_state_that_no_crash_point_has(program: Program) -> Non
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """What an instant allows: `begun` operations may show, `ended` ones must; fewer begun or more ended is stricter."""
+    """Limits of an instant: `begun` operations may show, `ended` ones must; fewer begun or more ended is stricter."""
 
     begun: int
     ended: int

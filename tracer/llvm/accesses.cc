@@ -10,7 +10,7 @@ bool is_flat(const llvm::Value* address) { return address->getType()->getPointer
 
 bool never_announced(FunctionContext& context, const llvm::Instruction& access, llvm::Value* address, uint64_t size) {
   if (!is_flat(address) || address->isSwiftError()) return true;
-  // What is atomic is meant for other threads as well, and a scheduler of threads has to hear of it.
+  // An atomic access is meant for other threads as well, and a scheduler of threads has to hear of it.
   return !access.isAtomic() && is_own_stack(address, size, context.hooks().layout());
 }
 

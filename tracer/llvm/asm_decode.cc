@@ -77,7 +77,7 @@ class Decoder {
   void add_fence(uint32_t kind) { actions_.push_back({.effect = AsmEffect::kFence, .code = kind}); }
   void add_opaque() { actions_.push_back({.effect = AsmEffect::kOpaque}); }
   bool is_memory(const std::string& operand) const { return names_memory(operand, operands_); }
-  // What the instruction writes to: AT&T puts it last, Intel first.
+  // The operand that the instruction writes to: AT&T puts it last, Intel first.
   const std::string& target(const AsmInstruction& instruction) const {
     return intel_ ? instruction.operands.front() : instruction.operands.back();
   }

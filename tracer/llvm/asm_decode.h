@@ -1,4 +1,4 @@
-// What an inline-assembly template does to memory, in terms of its operands. No LLVM here: asm_call.cc maps
+// The effect of an inline-assembly template on memory, in terms of its operands. No LLVM here: asm_call.cc maps
 // operands to IR values.
 //
 // Decoded: clwb, clflushopt, clflush and their .byte spellings (`.byte 0x66` before clflush or xsaveopt, which

@@ -17,8 +17,8 @@ struct AsmInstruction {
   bool label = false;                 // something may jump here
 };
 
-// Lower-cases, drops comments, chooses the dialect's side of `$(att$|intel$)`, splits at new lines and ';', and
-// joins prefixes and .byte directives to the instruction that follows, however they were separated.
+// Lower-cases, drops comments, chooses the dialect's side of `$(att$|intel$)`, and splits at new lines and ';'. Joins
+// prefixes and .byte directives to the instruction that follows, however they were separated.
 std::vector<AsmInstruction> split_asm(std::string_view text, bool intel);
 
 // A decimal or 0x number with an optional sign.

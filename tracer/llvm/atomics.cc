@@ -1,7 +1,7 @@
 // Locked read-modify-writes and fences.
 //
-// On x86 every atomicrmw and cmpxchg is a locked instruction, whatever its C11 ordering: it drains the store
-// buffer and orders earlier flushes as a fence does. So it is announced even when its memory is volatile.
+// On x86 every atomicrmw and cmpxchg is a locked instruction, whatever its C11 ordering: it drains the store buffer and
+// orders earlier flushes as a fence does. It is therefore announced even when its memory is volatile.
 #include <llvm/IR/Instructions.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 

@@ -1,4 +1,4 @@
-// What a module calls that powercut cannot see into. The verdict lists these names as not checked.
+// Functions that a module calls and powercut cannot see into. The verdict lists these names as not checked.
 #ifndef POWERCUT_TRACER_LLVM_EXTERNALS_H_
 #define POWERCUT_TRACER_LLVM_EXTERNALS_H_
 

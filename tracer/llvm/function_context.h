@@ -1,4 +1,4 @@
-// What instrumenting one function needs: guards, spill slots, debug locations.
+// Helpers for instrumenting one function: guards, spill slots, debug locations.
 #ifndef POWERCUT_TRACER_LLVM_FUNCTION_CONTEXT_H_
 #define POWERCUT_TRACER_LLVM_FUNCTION_CONTEXT_H_
 
@@ -52,7 +52,7 @@ class FunctionContext {
   // A slot of at least `size` bytes.
   llvm::AllocaInst* slot(Slot slot, uint64_t size);
 
-  // The one-line hooks. Each checks the window first unless the comment says otherwise. Those of accesses return the
+  // The one-line hooks. Each checks the window first unless the comment says otherwise. Hooks of accesses return the
   // address that `at` must use, which is known at `at`.
   llvm::Value* announce_load(llvm::Instruction* at, llvm::Value* address, uint64_t size);
   llvm::Value* announce_store(llvm::Instruction* at, llvm::Value* address, llvm::Value* value, uint32_t flags);

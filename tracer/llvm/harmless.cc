@@ -1,5 +1,5 @@
-// The list of library functions that need no instrumentation. Keep it short and certain: a name that is wrong
-// here makes a verdict claim more than was checked, a name that is missing only adds a line to the report.
+// The list of library functions that need no instrumentation. Keep it short and certain. A wrong name here makes a
+// verdict claim more than was checked; a missing name only adds a line to the report.
 #include <llvm/ADT/StringSet.h>
 
 #include "tracer/llvm/externals.h"

@@ -1,4 +1,4 @@
-// The same as lanes.cc for the x86 intrinsics that clang emits where LLVM has no generic one, or keeps to itself.
+// As lanes.cc, for the x86 intrinsics that clang emits where LLVM has no generic one, or keeps to itself.
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>

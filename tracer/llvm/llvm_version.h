@@ -1,4 +1,4 @@
-// What the LLVMs that the pass is built for spell differently; all else is one source for them all.
+// Different spellings of the LLVMs that the pass is built for; all else is one source for them all.
 //
 // Pointers have no types: LLVM 14 must be told so (-mllvm -opaque-pointers), later ones are so by default.
 #ifndef POWERCUT_TRACER_LLVM_LLVM_VERSION_H_
@@ -48,7 +48,7 @@ inline llvm::MDNode* unlikely_branch(llvm::LLVMContext& context) {
   return llvm::MDBuilder(context).createBranchWeights(1, (1u << 20) - 1);
 }
 
-// What a function or a call was said to leave alone in memory no longer holds. One attribute since 16.
+// Removes promises of a function or a call about memory, which no longer hold. One attribute since 16.
 template <typename FunctionOrCall>
 void forget_memory_effects(FunctionOrCall& code) {
 #if LLVM_VERSION_MAJOR >= 16

@@ -1,9 +1,9 @@
 // Locks, and whatever else code asks of other threads: each call goes to a stand-in of the runtime
 // (tracer/runtime/thread_hooks.h). The locked instruction of a lock orders earlier flushes as a fence does.
 //
-// Known inaccuracies: taking a recursive mutex that the thread already holds executes no locked instruction,
-// and is announced as a fence all the same. pthread_spin_unlock is a plain store and is no fence. Semaphores, barriers
-// and the start of a thread fence in truth, and are not announced.
+// Known inaccuracies: taking a recursive mutex that the thread already holds executes no locked instruction, and is
+// announced as a fence all the same. An unlock by pthread_spin_unlock is a plain store and is no fence. Semaphores,
+// barriers and the start of a thread fence in truth, and are not announced.
 #include <llvm/ADT/StringSet.h>
 #include <llvm/ADT/StringSwitch.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>

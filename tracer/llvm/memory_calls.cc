@@ -135,7 +135,7 @@ bool replace_library_call(FunctionContext& context, llvm::CallBase& call) {
   llvm::FunctionCallee stand_in = context.hooks().module().getOrInsertFunction(
       ("__powercut_" + callee->getName()).str(), callee->getFunctionType());
   call.setCalledFunction(stand_in);
-  // What the front end knows of libc's function (reads only its arguments, and the like) does not hold for the
+  // The front end's knowledge of libc's function (reads only its arguments, and the like) does not hold for the
   // stand-in, which runs a listener.
   forget_memory_effects(call);
   call.removeFnAttr(llvm::Attribute::NoCallback);

@@ -1,5 +1,5 @@
-// The instrumentation pass. It runs once for a module, at the end of the optimisation pipeline (at -O0 too),
-// so that it sees the stores that the compiler decided to make.
+// The instrumentation pass. It runs once for a module, at the end of the optimisation pipeline (at -O0 too). It thus
+// sees the stores that the compiler decided to make.
 //
 // Known inaccuracies: the hooks keep the code generator from merging or moving stores, which it could do in a
 // build without them; stores of the code generator itself (spills, the copy of a by-value argument) are not

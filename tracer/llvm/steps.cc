@@ -1,5 +1,5 @@
-// The step budget: every loop iteration and every function entry takes one step, so that a recovery that never
-// ends is stopped at the same point in every run.
+// The step budget: every loop iteration and every function entry takes one step. A recovery that never ends is thus
+// stopped at the same point in every run.
 #include <llvm/Analysis/CFG.h>
 
 #include "tracer/llvm/instrument.h"

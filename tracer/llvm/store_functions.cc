@@ -38,7 +38,7 @@ const llvm::StringSet<>& writers() {
   return names;
 }
 
-// Members of std::atomic that are not inlined. Those that only load are const, which their names say ("_ZNK").
+// Members of std::atomic that are not inlined. Members that only load are const, which their names say ("_ZNK").
 bool is_atomic_member(llvm::StringRef name) {
   for (const llvm::StringRef start : {"_ZNSt6atomic", "_ZNVSt6atomic", "_ZNSt13__atomic_base", "_ZNVSt13__atomic_base",
                                       "_ZNSt12__atomic_float", "_ZNSt10atomic_ref", "_ZNSt16__atomic_ref"}) {

@@ -1,8 +1,8 @@
 // Which functions of a module store to memory that may be persistent, and whether each of them was reached.
 //
-// A function of the source, not of the object: what was inlined counts for the function that it was written in, and
-// what a system header or a header of powercut's stores counts for the function that it was inlined into. Stores to the
-// own stack, to globals of the module and to the slot of a returned value do not count.
+// A function of the source, not of the object. Inlined code counts for the function that it was written in. Stores of a
+// system header or a header of powercut's count for the function that they were inlined into. Stores to the own stack,
+// to globals of the module and to the slot of a returned value do not count.
 //
 // Known inaccuracies: at -O0 a header's function is not inlined; those of std::atomic are known by their names, others
 // (std::copy) count for nobody. A store of an uninstrumented function counts for nobody either.

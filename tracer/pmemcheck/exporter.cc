@@ -31,7 +31,7 @@ const char* name_of(OpKind kind) {
 
 bool is_store(const Event& event) { return event.kind == EventKind::kStore || event.kind == EventKind::kNtStore; }
 
-// Of the metadata: the files of a program trace; for a trace of a target, one pool without a path.
+// Pools in the metadata: the files of a program trace; for a trace of a target, one pool without a path.
 std::vector<PoolFile> pools_in(const JsonField& metadata) {
   std::vector<PoolFile> pools;
   if (!metadata.has("program")) {

@@ -10,7 +10,7 @@ namespace powercut::pmemcheck {
 
 namespace {
 
-// Of FORMAT.md: texts of more bytes and modules beyond these do not go into a trace.
+// Limits of FORMAT.md: longer texts, and modules beyond these, do not go into a trace.
 constexpr size_t kMaxText = 4000, kMaxModules = 65000, kMaxDepth = 256;
 
 // The length of "0x4011a6: " at the start of `text`, 0 if there is none.

@@ -48,7 +48,7 @@ class Import {
     }
   }
 
-  // What was there before the program is durable; from here on crashes are explored.
+  // Contents from before the program are durable; from here on crashes are explored.
   void begin() {
     Event event;
     event.kind = EventKind::kCut;

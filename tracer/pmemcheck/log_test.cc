@@ -1,4 +1,4 @@
-// What an entry means, how logs are wrapped and interrupted, and how bad ones are refused.
+// Meaning of an entry, wrapped and interrupted logs, and the refusal of bad ones.
 #include "tracer/pmemcheck/log.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Writes the pools as they were before the recorded run, one new file each. What an error leaves unfinished is
+// Writes the pools as they were before the recorded run, one new file each. After an error, unfinished files are
 // removed.
 #ifndef POWERCUT_TRACER_PMEMCHECK_POOL_IMAGES_H_
 #define POWERCUT_TRACER_PMEMCHECK_POOL_IMAGES_H_

@@ -23,7 +23,7 @@ struct PoolFile {
   uint64_t address = 0;  // of the file's first byte in its largest mapping
 };
 
-// What a first pass over a log collects.
+// Facts that a first pass over a log collects.
 class PoolTable {
  public:
   // Takes in a REGISTER_FILE entry; a text says what is wrong with it.

@@ -31,7 +31,7 @@ void read(const std::string& log) {
   }
 }
 
-// The same through files: what is refused leaves nothing behind, what is accepted can be written and read again.
+// Imports through files: a refused log leaves nothing behind, an accepted one can be written and read again.
 void import(const Folder& folder, const std::string& log) {
   const auto done = import_text(folder, log);
   if (const TraceError* error = std::get_if<TraceError>(&done)) {

@@ -1,5 +1,5 @@
-// Markers as pmreorder accepts them: each ends with .BEGIN or .END, and an END closes the section opened last
-// (it stops with "Cannot cross markers" otherwise). What is not of that form is wrapped (kWrappedMarker).
+// Markers as pmreorder accepts them: each ends with .BEGIN or .END, and an END closes the section opened last (it stops
+// with "Cannot cross markers" otherwise). Other markers are wrapped (kWrappedMarker).
 #ifndef POWERCUT_TRACER_PMEMCHECK_SECTIONS_H_
 #define POWERCUT_TRACER_PMEMCHECK_SECTIONS_H_
 

@@ -36,7 +36,7 @@ std::optional<uint64_t> value_serial(std::span<const uint8_t> bytes);
 std::optional<uint64_t> named_key(std::string_view name);
 // "17", "zeros" or "ones".
 std::string key_name(uint64_t id);
-// The same, at the end of `out`.
+// Appends the name of a key to `out`.
 void append_key_name(uint64_t id, std::string* out);
 
 }  // namespace powercut

@@ -32,7 +32,7 @@ class LoadCounter {
     each_.back() = static_cast<uint32_t>(read_);
   }
   const std::map<std::string, uint64_t>& lines() const { return lines_; }
-  // Of every operation, in the order in which they began.
+  // Counts of every operation, in the order in which they began.
   const std::vector<uint32_t>& each() const { return each_; }
 
  private:

@@ -235,7 +235,7 @@ std::vector<Step> parse_steps(const Json& steps, const std::string& at, Step (*p
   return result;
 }
 
-// What `fill`, `until` and `mix` do depends on what was done before, and so on the schedule.
+// The operations of `fill`, `until` and `mix` depend on earlier operations, and so on the schedule.
 void refuse_open_steps(const std::vector<Step>& steps, const std::string& at) {
   for (size_t i = 0; i < steps.size(); ++i) {
     const StepKind kind = steps[i].kind;

@@ -22,7 +22,7 @@ struct TargetSpec {
   std::vector<std::pair<std::string, std::string>> options;
 };
 
-// What a mix draws keys by.
+// The distribution by which a mix draws keys.
 enum class Distribution { kUniform, kZipfian, kLatest };
 
 struct Mix {
@@ -34,7 +34,7 @@ struct Mix {
   double theta = 0.99;  // in (0, 1); skew of zipfian and latest
 };
 
-// Of a thread that has a choice: its operations, and the alternatives of one of them.
+// Limits of a thread that has a choice: its operations, and the alternatives of one of them.
 inline constexpr size_t kMostChoosing = 8, kMostAlternatives = 64;
 
 enum class StepKind { kInsert, kUpdate, kErase, kLookup, kIncrement, kMaintain, kFill, kUntil, kMix, kAny };
@@ -55,7 +55,7 @@ struct Phase {
   bool explore = true;
   std::string cut_at;  // a mark, or empty
   std::vector<Step> steps;
-  // Of operations at the same time: what each thread does. `steps` is empty then; no fill, until or mix is among them.
+  // Operations of each thread, at the same time. `steps` is empty then; no fill, until or mix is among them.
   std::vector<std::vector<Step>> threads;
   bool alike = false;  // clients that differ by the order of the threads are the same
 };

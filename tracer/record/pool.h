@@ -18,7 +18,7 @@ class Pool {
  public:
   // `where` names the scenario in messages. Usage error when `size` bytes are more than the machine has.
   static Result<Pool> map(uint64_t size, const std::string& where);
-  // The same, watched (tracer/world/pool_memory.h): what no hook announces faults.
+  // Maps a watched pool (tracer/world/pool_memory.h): an access that no hook announces faults.
   static Result<Pool> map_watched(uint64_t size, const std::string& where);
   Pool(Pool&& other) noexcept
       : base_(std::exchange(other.base_, nullptr)), size_(other.size_), watched_(other.watched_) {}

@@ -60,7 +60,7 @@ std::optional<EngineError> RecordedBytes::unrecorded(const Pool& pool, const std
                          std::to_string(at) + "), and its stores cannot be seen",
                      library,
                      "Compile all that stores to the pool with 'powercut cc' or 'powercut c++'." +
-                         (calls.empty() ? "" : " What is called and was not compiled so: " + calls + "."));
+                         (calls.empty() ? "" : " Called, and not compiled so: " + calls + "."));
 }
 
 }  // namespace powercut

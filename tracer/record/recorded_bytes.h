@@ -1,7 +1,7 @@
-// What a pool must hold if the recorded stores are all that wrote to it.
+// Contents that a pool must have if the recorded stores are all that wrote to it.
 //
 // Code that did not go through the pass works as well as any, and leaves no trace of it: recovery would then be judged
-// on images that lack its stores. So the pool itself is the witness.
+// on images that lack its stores. The pool itself is therefore the witness.
 #ifndef POWERCUT_TRACER_RECORD_RECORDED_BYTES_H_
 #define POWERCUT_TRACER_RECORD_RECORDED_BYTES_H_
 

@@ -22,7 +22,7 @@ constexpr size_t kLookupSlack = 64;
 
 powercut_bytes view(const std::vector<uint8_t>& bytes) { return {bytes.data(), bytes.size()}; }
 
-// Of the library that holds the target's code: a trace belongs to the very binary it came from.
+// The build id of the library that holds the target's code: a trace belongs to the very binary it came from.
 std::string build_id_of(const powercut_target& target) {
   ModuleMap modules;
   std::optional<ModuleMap::Place> place = modules.find(reinterpret_cast<uint64_t>(target.open));
@@ -178,7 +178,7 @@ Recording::Outcome Recording::call(const Call& call, std::string_view descriptio
   const auto* here = static_cast<const char*>(__builtin_frame_address(0));
   powercut_stack_range(here - kDeepest, here);
   in_call_ = true;
-  // What threads may free must be what an undone schedule can give back.
+  // Memory that threads may free must be memory that an undone schedule can give back.
   const bool own_heap = threads_ != nullptr;
   arena_active = own_heap;
   const RecordedCode in_the_virtual_world;  // it has no destructor to miss: a jump comes back to this frame

@@ -76,7 +76,7 @@ class Recording {
     std::vector<uint8_t> key, value;
     std::string_view text;
   };
-  // What came of a call of the target.
+  // The result of a call of the target.
   enum class Outcome { kReturned, kCut, kThrew };
 
   std::optional<EngineError> begin();

@@ -25,7 +25,7 @@ constexpr uint32_t kMostBytes = 65536;  // of a sector, or of a page with its sp
 // Of a list that lacks its end.
 constexpr size_t kMostSizes = 64;
 
-// What a map answers that has no such operation.
+// Answers of a map that has no such operation.
 powercut_status no_update(powercut_table*, powercut_bytes, powercut_bytes) { return POWERCUT_UNSUPPORTED; }
 powercut_status no_erase(powercut_table*, powercut_bytes) { return POWERCUT_UNSUPPORTED; }
 powercut_status no_increment(powercut_table*, powercut_bytes, int64_t) { return POWERCUT_UNSUPPORTED; }
@@ -63,7 +63,7 @@ Result<TargetLibrary> TargetLibrary::load(const std::string& path) {
   char absolute[PATH_MAX];
   library.resolved_ = realpath(path.c_str(), absolute) != nullptr ? absolute : path;
   give_world_to_hooks();
-  // What its constructors allocate is its own, as its globals are.
+  // Allocations of its constructors are its own, as its globals are.
   std::optional<LoadingTarget> loading(std::in_place);
   void* handle = dlopen(library.resolved_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
@@ -177,7 +177,7 @@ Result<powercut_traits> TargetLibrary::configure(const std::string& expected_nam
   powercut_status status = target_->traits(config.get(), &traits);
   loading.reset();
   if (status != POWERCUT_OK) {
-    // Both sizes, since a target that takes but one of them says no more than that it does not take these.
+    // Names both sizes: a target says only that it refuses the pair, and not which size is at fault.
     const std::string sizes = "keys of " + std::to_string(config.get()->key_size) + " bytes and values of " +
                               std::to_string(config.get()->value_size) + " bytes";
     const std::string sentence = config.problem();
@@ -187,7 +187,7 @@ Result<powercut_traits> TargetLibrary::configure(const std::string& expected_nam
                     path_,
                     "Set [data] key_size and value_size of the scenario, or its [config], to what the target takes; "
                     "'powercut list targets' shows its options.");
-    // Of the defaults there is nothing but the sizes to refuse.
+    // The defaults have nothing but the sizes to refuse.
     if (config.get()->option_count == 0) error.needs = sizes;
     return error;
   }
@@ -212,8 +212,8 @@ Result<powercut_device> TargetLibrary::device(TargetConfig& config) const {
   if (status == POWERCUT_OK && known && units && device.bytes != 0 && device.bytes <= kMostBytes) return device;
   return usage_error(
       "powercut_target_device describes no device", path_,
-      "It names a medium, a sector or page of 1 to 65536 bytes, and of block devices an atomic write unit "
-      "of 1 to 8 sectors.");
+      "It names a medium, and a sector or page of 1 to 65536 bytes. A block device also has an atomic write "
+      "unit of 1 to 8 sectors.");
 }
 
 powercut_status insert_into(const powercut_target& target, powercut_table* table, powercut_bytes key,

@@ -49,7 +49,7 @@ class TargetLibrary {
   // The sizes that the target declares, the one it likes best first; empty where it declares none.
   const std::vector<powercut_sizes>& sizes() const { return sizes_; }
   const std::string& path() const { return path_; }
-  // What draws a table for people (powercut/draw.h), or null: it is optional.
+  // The function that draws a table for people (powercut/draw.h), or null: it is optional.
   powercut_target_draw_fn draw() const { return draw_; }
   // Threads of the table's own, or null: they are optional.
   const powercut_background* background() const { return background_; }

@@ -36,7 +36,7 @@ std::string_view verb(OpKind kind) {
   return "unknown operation";
 }
 
-// What a scenario with this operation needs of its target.
+// The ability that a scenario with this operation needs of its target.
 std::string name_of_need(const Operation& operation) {
   std::string words(verb(operation.kind));
   if (operation.kind == OpKind::kMaintain) return words.append(operation.text).append("'");
@@ -239,7 +239,7 @@ std::optional<EngineError> Workload::completed(powercut_status status) {
       return std::nullopt;
     case POWERCUT_NOT_FOUND:
     case POWERCUT_EXISTS:
-      // Right or wrong, the oracle judges it from the trace. What is live stays as the workload knows it.
+      // Right or wrong, the oracle judges it from the trace. Live keys stay as the workload knows them.
       return std::nullopt;
     case POWERCUT_FULL:
       // A mix goes on with what fits; fill waits for this; a step that names its keys needs them.

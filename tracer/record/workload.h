@@ -32,7 +32,7 @@ struct Operation {
 
 // "insert of key 17", or "of key zeros", for messages.
 std::string describe(const Operation& operation);
-// The same into `out`, whose memory is used again: every operation is described before it runs.
+// Writes the description into `out`, whose memory is used again: every operation is described before it runs.
 void describe(const Operation& operation, std::string* out);
 
 class Workload {
@@ -65,7 +65,7 @@ class Workload {
   void next_step();
   void moved();  // phase_ or step_ changed
   EngineError misfit(const std::string& what) const;
-  // The same of a scenario that is right, for a target that cannot do `need`.
+  // The error of a scenario that is right, for a target that cannot do `need`.
   EngineError lacks(const std::string& what, std::string need) const;
   void answered(const Operation& operation);
   // Whether an operation of this kind has had another answer than UNSUPPORTED.

@@ -1,4 +1,4 @@
-// What a listener hears of instrumented code: the side of the contract that a trace does not show (loads, steps,
+// Calls that a listener gets from instrumented code: the side of the contract that a trace does not show (loads, steps,
 // order of hook and access).
 #include "tracer/runtime/hooks.h"
 

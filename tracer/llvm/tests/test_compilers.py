@@ -1,4 +1,4 @@
-"""Which clang `powercut cc` takes, which plugin it loads, and what it says where there is no suitable one."""
+"""The clang that `powercut cc` takes, the plugin that it loads, and its message where there is no suitable one."""
 
 import subprocess
 from pathlib import Path

@@ -41,7 +41,7 @@ class File:
 
 @dataclass(kw_only=True)
 class Replay:
-    """What came of a log; `files` hold what pmreorder leaves in them: all stores that were flushed and fenced."""
+    """The result of a log; `files` hold the contents that pmreorder leaves: all stores that were flushed and fenced."""
 
     files: list[File] = field(default_factory=list)
     stores: list[Store] = field(default_factory=list)

@@ -73,7 +73,7 @@ def test_an_exported_log_is_accepted_and_replayed(recorded: Path, tmp_path: Path
     assert file.path == tmp_path / "pools" / "pool"
     assert done.barriers > 10
     assert {"format", "insert", "update"} <= set(done.sections)
-    # What pmreorder leaves in the file is what our model calls durable.
+    # The contents that pmreorder leaves in the file are those that our model calls durable.
     expected = bytearray(len(file.bytes))
     for address, floor in durable(recorded).items():
         expected[address : address + len(floor)] = floor

@@ -1,5 +1,5 @@
 // flags: -pthread
-// Locks of C11 are fences as those of pthread are. What else waits, or makes others wait, is no event; and all of it
+// Locks of C11 are fences as those of pthread are. Other calls that wait, or make others wait, are no events. Each call
 // does what the C library does.
 #include <emmintrin.h>
 #include <pthread.h>
