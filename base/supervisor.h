@@ -16,8 +16,8 @@
 
 namespace powercut {
 
-// Shared by both processes: what the child is doing. Written by the child alone, read while it runs (the
-// counter) or after it died (the rest).
+// Progress of the child, shared by both processes. The child alone writes; the parent reads the counter while the child
+// runs, and the rest after its death.
 struct Progress {
   std::atomic<uint64_t> steps;  // grows with every operation; the watchdog looks at it
   std::atomic<bool> answered;   // the body has returned: a target that calls exit() ends the process before

@@ -27,7 +27,7 @@ class PageJournal {
   // A write to `address` has faulted. Keeps the page and makes it writable; false when the page is not protected.
   // Allocates nothing: the fault may have come from inside malloc.
   bool keep(uint64_t address);
-  // Puts back what every kept page held when it was guarded.
+  // Puts back the contents that every kept page had when it was guarded.
   void restore();
   size_t kept() const { return kept_count_; }
 

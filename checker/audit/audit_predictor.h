@@ -40,7 +40,7 @@ class Predictor {
   virtual bool allows(QueryId query, std::string_view result);
   // The results that the image may give. Empty: the query is not known.
   virtual const std::vector<std::string>& predicted(QueryId query) = 0;
-  // No more questions about the image: pool() holds what it held before image().
+  // No more questions about the image follow: pool() holds the bytes from before image().
   virtual void done() = 0;
 
   // Whether the engine may stop this execution before its end: at a store that leaves the target's memory, or because

@@ -26,7 +26,7 @@ class AllocationAttempt {
   // Answers that are wrong without any fault: the run without a failure collects them, the others leave them out.
   using Excused = std::set<std::string>;
 
-  // All arguments outlive this. `writer` and `recorder` (of that writer): null, or hear the run.
+  // All arguments outlive this object. `writer` and its `recorder` are null, or hear the run.
   AllocationAttempt(const LoadedTrace& loaded, Executor* executor, FaultReport* report, Progress* progress,
                     std::optional<Failure> failure, Excused* excused, TraceWriter* writer, Recorder* recorder);
   ~AllocationAttempt();

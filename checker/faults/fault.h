@@ -49,7 +49,7 @@ struct FaultOptions {
 enum class FaultEffect : uint8_t {
   kHarmless,  // every answer was legal
   kDetected,  // open or an operation answered an error, or the process died of the SIGBUS or of an abort of its own
-  kCrashed,   // it died in another way, hung, or stored outside of what it owns
+  kCrashed,   // it died in another way, hung, or stored outside of its own memory
   kSilent,    // an illegal answer, and no error
 };
 const char* name_of(FaultEffect effect);
@@ -70,7 +70,7 @@ struct FaultFinding {
   Violation violation;
   std::string subject;             // "bit 3 of the byte at offset 424"
   std::optional<uint64_t> offset;  // in the pool
-  std::string operation;           // the last one before the fault, or the one that met it
+  std::string operation;           // the last operation before the fault, or the operation that met the fault
   uint64_t operation_index = 0;    // in the history
   std::string query;               // "lookup(17)"; empty where the operation itself went wrong
   std::vector<uint64_t> stack;     // return addresses: the load, the allocation, or where it died
@@ -79,7 +79,7 @@ struct FaultFinding {
 struct FaultTally {
   uint64_t points = 0, points_of = 0;  // images or runs that were looked at, and that there are
   uint64_t cases = 0, cases_of = 0;    // judged, and that there are at the points looked at
-  uint64_t not_read = 0;               // of `cases`: nothing reads it, so it was not run; harmless
+  uint64_t not_read = 0;               // cases whose damage nothing reads: not run; harmless
   uint64_t effects[4] = {};            // by FaultEffect; adds up to `cases`
   uint64_t seen_by_verify = 0;         // silent ones that the scheme's own verify reports
   uint64_t executions = 0, query_runs = 0;
@@ -91,7 +91,7 @@ struct FaultTally {
   bool complete() const { return points == points_of && cases == cases_of; }
 };
 
-// Collects what a command says: each distinct finding once, with how often it was seen.
+// Collects the output of a command: each distinct finding once, with the number of times.
 class FaultReport {
  public:
   FaultReport(const LoadedTrace& loaded, const FaultOptions& options) : loaded_(loaded), options_(options) {}

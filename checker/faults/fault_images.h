@@ -38,7 +38,7 @@ class ImageFaults {
   static Result<uint64_t> count_points(const LoadedTrace& loaded, FaultKind kind);
 
  private:
-  // A query on the undamaged image: its answer, and what it loaded.
+  // A query on the undamaged image: its answer and its loads.
   struct Known {
     QueryId query = 0;
     struct Bytes {

@@ -36,7 +36,7 @@ class FaultReplay final : public SinkInFront {
     std::string value;  // of a lookup
   };
 
-  // `executor` was made before, and nothing else stands in front of it but what was put there earlier.
+  // `executor` was made before. Only listeners that were put there earlier stand in front of it.
   FaultReplay(const LoadedTrace& loaded, Executor* executor);
 
   // Runs one operation on the pool as it is. Open and format make and need no table; all others need one.

@@ -21,7 +21,7 @@ inline constexpr uint64_t kMediaBlock = 256;  // bytes: the unit in which persis
 
 class MediaError final : public SinkInFront {
  public:
-  // Create it after the executor, whose handler of SIGBUS it falls back to.
+  // Create the MediaError after the executor: it falls back to the executor's handler of SIGBUS.
   MediaError();
   ~MediaError() override;
 

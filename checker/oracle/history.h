@@ -38,7 +38,7 @@ struct KeyHistory {
   // answered nothing. None of either: no order of its operations explains their answers.
   std::optional<std::set<int32_t>> legal_states, legal_unread;
   uint64_t version = 0;      // grows with every change of what is legal, by the end of an operation or its beginning
-  uint64_t tightenings = 0;  // of these, those by which a state that was legal no longer is
+  uint64_t tightenings = 0;  // changes among them that made a legal state illegal
 
   bool legal(int32_t state) const {
     if (legal_states) return legal_states->contains(state);
@@ -48,7 +48,7 @@ struct KeyHistory {
   std::vector<int32_t> all_legal() const;
   // The sum of a counter in a state.
   int64_t sum(int32_t state) const;
-  // Only a lookup's answer makes the state illegal: what it has returned was not durable.
+  // Only a lookup's answer makes the state illegal: the returned value was not durable.
   bool only_read(int32_t state) const { return legal_unread && !legal(state) && legal_unread->contains(state); }
 };
 
@@ -133,7 +133,7 @@ class History {
 
   // A counter. Values are sums.
   struct Counter {
-    std::vector<int64_t> now = {0};  // what it may be as long as the power is on: one sum, unless a cut left it open
+    std::vector<int64_t> now = {0};  // its sums while the power is on: one, unless a cut left several open
     std::vector<int64_t> next;       // the same once the operation under way has happened
     std::vector<int32_t> added;      // states that are legal because of that operation
   };

@@ -57,7 +57,8 @@ class Linearizations {
 
   // An operation begins; `value` as of effect_of(). Returns its number until it ends.
   uint32_t begin(OpKind kind, State value = kAbsent);
-  // The operation has ended. OK, NOT_FOUND and EXISTS tell of what it found; any other status, that it changed nothing.
+  // The operation has ended. OK, NOT_FOUND and EXISTS tell whether the key was there; any other status tells that
+  // nothing changed.
   void end(uint32_t number, Answer answer);
   // A power cut: what is under way has had its effect, or never will.
   void cut();
@@ -78,7 +79,7 @@ class Linearizations {
     auto operator<=>(const Configuration&) const = default;
   };
 
-  // These, and all that they become by effects of what is under way.
+  // The configurations, and those that they become by effects of operations under way.
   std::set<Configuration> reached() const;
 
   State absent_;

@@ -31,7 +31,7 @@ class NewKeys {
   // Keys and values of the scenario's sizes, and of no scenario.
   NewKeys(uint32_t key_size, uint32_t value_size);
 
-  // Whether the query is one of these.
+  // Whether the query is one of the queries above.
   static bool asks(QueryKind kind) {
     return kind == QueryKind::kInsertProbe || kind == QueryKind::kNewKey || kind == QueryKind::kBystander;
   }
@@ -46,7 +46,7 @@ class NewKeys {
   std::array<std::string, kKeys> keys_, values_;
 };
 
-// Whether all steps with new keys went as they must, and them as text where it is wanted.
+// Whether all steps with new keys went as they must; where wanted, also the steps as text.
 ProbeResult parse_insert_probe(std::string_view result, bool with_text = true);
 
 // The two answers of a bystander that has noticed something, as those of lookups; nothing for any other.

@@ -27,11 +27,11 @@ class Prefixes {
   using Answer = Linearizations::Answer;
   // By key: a value's number, or kAbsent. Keys past the table's end are absent, and the last key is not.
   using Table = std::vector<int32_t>;
-  // They are not followed any more where what they hold is more than so many keys together: one thread reaches that
-  // with some 400 new keys since a sync, after half a second, and what they cost grows with the third power.
+  // Most keys that all configurations may hold together; beyond it they are not followed. One thread reaches this
+  // number with some 400 new keys since a sync, after half a second. The cost grows with the third power.
   static constexpr size_t kMostKeys = 200'000;
 
-  // An operation begins; `value` is what an insert or update writes. Returns its number until it ends.
+  // An operation begins; an insert or update writes `value`. Returns the operation's number until its end.
   uint32_t begin(OpKind kind, uint32_t key, int32_t value = kAbsent);
   uint32_t begin_sync();
   // The operation has ended. OK, NOT_FOUND and EXISTS tell of what it found; any other status, that it changed nothing.

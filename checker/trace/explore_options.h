@@ -69,7 +69,7 @@ std::optional<EngineError> check_search(const LoadedTrace& loaded, const std::st
 // Nothing when both exist.
 std::optional<EngineError> check_model(const std::string& model, const std::string& atoms, const std::string& command);
 
-// "FIRST:END"; nothing where it is not that, or holds no chunk.
+// Parses "FIRST:END"; nothing for another text, or for a range without a chunk.
 std::optional<ChunkRange> parse_chunks(const std::string& text);
 
 // How many events of the trace a chunk has at least. It follows from the trace and the options, whoever explores.

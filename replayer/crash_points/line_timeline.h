@@ -30,7 +30,7 @@ class LineTimeline {
   explicit LineTimeline(uint64_t lines, uint64_t kept_blocks = 512) : newest_(lines), kept_blocks_(kept_blocks) {}
 
   void apply(const Event& event);
-  // Remembers what each line has now; go_back() forgets all that came later, as often as it is called.
+  // Remembers the present records of each line; go_back() forgets all later records, as often as it is called.
   void keep();
   void go_back();
   // The last kShown entries of a line at most, oldest first.

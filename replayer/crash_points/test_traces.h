@@ -1,4 +1,4 @@
-// Random traces of a few lines, for what follows a model through one.
+// Random traces of a few lines, for classes that follow a model through a trace.
 #ifndef POWERCUT_REPLAYER_CRASH_POINTS_TEST_TRACES_H_
 #define POWERCUT_REPLAYER_CRASH_POINTS_TEST_TRACES_H_
 

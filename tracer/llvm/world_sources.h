@@ -6,8 +6,8 @@
 
 namespace powercut::pass {
 
-// Lets a hook replace what `call` gives, when it is such an instruction: an intrinsic, or inline assembly of nothing
-// else.
+// Lets a hook replace the result of `call`, if the call is such an instruction: an intrinsic, or inline assembly of
+// nothing else.
 void replace_world_source(FunctionContext& context, llvm::CallBase& call);
 
 }  // namespace powercut::pass

@@ -13,7 +13,7 @@
 
 namespace powercut {
 
-// Whether the path lies in one of the folders, or is one of them.
+// Whether the path lies in a folder of the list, or is such a folder.
 bool is_below(const std::string& path, const std::vector<std::string>& folders);
 
 class ChangedFiles {

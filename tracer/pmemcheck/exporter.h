@@ -19,7 +19,7 @@ using FrameTexts = std::map<std::pair<uint32_t, uint64_t>, std::vector<std::stri
 struct ExportOptions {
   std::string trace{}, log{};
   bool stacks = true;
-  FrameTexts texts{};         // what is not in it is written as module and offset
+  FrameTexts texts{};         // places without an entry are written as module and offset
   std::string pool_folder{};  // if set: the pools as they were before the run go there, and the log names these files
 };
 

@@ -17,7 +17,7 @@ struct ImportOptions {
   std::string log{}, trace{};
   // path as in the log -> a file with its bytes from before the run
   std::vector<std::pair<std::string, std::string>> snapshots{};
-  // Joined into "program" of the trace's metadata: what the log does not know, such as the command.
+  // Facts that the log does not know, such as the command; joined into "program" of the trace's metadata.
   nlohmann::ordered_json program = nlohmann::ordered_json::object();
 };
 

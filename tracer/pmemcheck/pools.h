@@ -26,7 +26,7 @@ struct PoolFile {
 // Facts that a first pass over a log collects.
 class PoolTable {
  public:
-  // Takes in a REGISTER_FILE entry; a text says what is wrong with it.
+  // Takes in a REGISTER_FILE entry; returns the fault of a wrong entry as text.
   std::optional<std::string> add(const Entry& entry);
   // Makes a file at least this large. False when the log registers no such file.
   bool grow(const std::string& path, uint64_t size);

@@ -28,7 +28,7 @@ std::vector<uint8_t> key_bytes(uint64_t id, uint32_t size);
 std::vector<uint8_t> value_bytes(uint64_t serial, uint32_t size);
 inline std::string text_of(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
 
-// The id or serial whose bytes these are; nothing when they are nobody's (torn or foreign bytes).
+// The id or serial to which the bytes belong; nothing for torn or foreign bytes.
 std::optional<uint64_t> key_id(std::span<const uint8_t> bytes);
 std::optional<uint64_t> value_serial(std::span<const uint8_t> bytes);
 

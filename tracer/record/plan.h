@@ -47,7 +47,7 @@ struct Step {
   uint64_t limit = 0;          // fill, until: most inserts
   int64_t by = 1;              // increment: the difference
   Mix mix;
-  std::vector<Step> any;  // of a thread: one of these, of one operation each
+  std::vector<Step> any;  // for a thread: a choice of alternatives, of one operation each
 };
 
 struct Phase {
@@ -85,7 +85,7 @@ struct Plan {
   Scenario scenario;
   Search search;
   uint64_t seed = 0;
-  Json json;  // as it was given: it becomes the trace's metadata
+  Json json;  // the plan as it was given, which becomes the trace's metadata
 };
 
 // `where` names the source in messages.

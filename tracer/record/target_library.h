@@ -44,9 +44,9 @@ class TargetLibrary {
 
   // All functions that are not optional are there: a map without update or erase answers UNSUPPORTED.
   const powercut_target& target() const { return *target_; }
-  // Whether the target offers such an operation. One that it offers may still answer UNSUPPORTED.
+  // Whether the target offers such an operation. An offered operation may still answer UNSUPPORTED.
   bool has(OpKind kind) const;
-  // The sizes that the target declares, the one it likes best first; empty where it declares none.
+  // The sizes that the target declares, its favourite first; empty where it declares none.
   const std::vector<powercut_sizes>& sizes() const { return sizes_; }
   const std::string& path() const { return path_; }
   // The function that draws a table for people (powercut/draw.h), or null: it is optional.

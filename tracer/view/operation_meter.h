@@ -59,7 +59,7 @@ struct Measure {
   std::optional<Quantity> per;
   Comparison comparison{};
   double number = 0;
-  std::vector<std::string> when, unless;  // globs: operations that reach such a mark, or that do not
+  std::vector<std::string> when, unless;  // globs: operations that reach such a mark, or operations that reach none
 };
 
 // Globs and numbers as `powercut-engine measure --request` reads them (reports/EVENTS.md).
@@ -81,7 +81,7 @@ class OperationMeter {
   std::vector<Json> results() const;
 
  private:
-  // A number that grows within an operation, and the event that took it beyond what is claimed.
+  // A number that grows within an operation, and the event that took the number beyond the claim.
   struct Count {
     double value = 0;
     absl::flat_hash_set<uint64_t> units;

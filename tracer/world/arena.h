@@ -55,8 +55,8 @@ struct ArenaEvents {
   // Target code gives a block of malloc back; `size` is what it asked for, the place is the caller of free or realloc.
   // Called before anything changes.
   void (*freed)(void* self, uint64_t address, uint64_t size, const void* pc, const void* frame) = nullptr;
-  // It gives one back that it had given back before. Nothing changes. Without `keep_freed` some of them go unnoticed:
-  // their memory serves other blocks by then.
+  // The target frees a block that it had freed before. Nothing changes. Without `keep_freed` some of these go
+  // unnoticed: their memory serves other blocks by then.
   void (*freed_again)(void* self, uint64_t address, uint64_t size, const void* pc, const void* frame) = nullptr;
   // Freed blocks are not given out again and keep their bytes, for whoever looks for uses of them.
   bool keep_freed = false;

@@ -1,4 +1,4 @@
-// Ranges of addresses, and what they are made of.
+// A range of addresses, and the size of a page.
 #ifndef POWERCUT_TRACER_WORLD_MEMORY_RANGE_H_
 #define POWERCUT_TRACER_WORLD_MEMORY_RANGE_H_
 

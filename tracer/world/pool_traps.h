@@ -49,7 +49,7 @@ bool traps_ever();
 // The client is gone. The next one begins as in a process of its own.
 void unwatch_traps();
 
-// The handler is left by a jump of the listener's: what it was about is not done.
+// To be called when a jump of the listener's leaves the handler: the access at hand is not done.
 void leave_trap();
 
 }  // namespace powercut

@@ -18,7 +18,7 @@ namespace powercut {
 
 struct ThreadLocals {
   MemoryRange range;    // of the calling thread
-  MemoryRange initial;  // what a new thread finds in the first bytes of them; the rest is zero
+  MemoryRange initial;  // the first bytes of a new thread's range; the rest is zero
 };
 
 // One for each module, in the order of loading, and errno. Valid until a library is loaded or unloaded. Makes the

@@ -35,15 +35,15 @@ class Damages {
 
   // Hears of every event of the trace, once the follower has applied it.
   virtual void saw(const Event&, const TraceFollower&) {}
-  // The crash point that the follower stands at has so many images: none; that which has lost nothing; or also that
-  // which has lost everything that is pending.
+  // Number of images at the follower's crash point: none; the image that has lost nothing; or also the image that has
+  // lost everything that is pending.
   virtual unsigned images(const TraceFollower& at) const = 0;
 
   // Finds the cases of an image. The functions below speak of the last image.
   virtual void look(const FaultImage& image) = 0;
-  // Nothing loads what they damage.
+  // Number of cases whose damaged bytes nothing loads.
   virtual uint64_t unread() const = 0;
-  // All others, by number.
+  // Number of all other cases; at() takes a number below it.
   virtual uint64_t count() const = 0;
   virtual Damage at(uint64_t number) = 0;
 };
@@ -73,7 +73,7 @@ class ListedDamages : public Damages {
 
  protected:
   virtual void find(const FaultImage& image) = 0;
-  // One that changes nothing, or leaves what another one leaves, is no case.
+  // A damage that changes nothing, or leaves the contents of another case, is no case.
   void add(const FaultImage& image, Damage damage);
 
  private:

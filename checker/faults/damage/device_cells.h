@@ -31,9 +31,9 @@ class DeviceCells {
   // The cells whose names lie in the bytes `mask` of a line; none where that is the line of an erase block.
   std::vector<uint64_t> in(uint64_t line, uint64_t mask) const;
 
-  // Whether a read of it gives bytes: neither an erased page, nor one that cannot be read.
+  // Whether a read of the cell gives bytes: an erased page and an unreadable page give none.
   bool is_readable(const uint8_t* pool, uint64_t cell) const;
-  // Reads a cell that is one.
+  // Reads a readable cell.
   std::vector<uint8_t> read(const uint8_t* pool, uint64_t cell) const { return named(name_at(pool, cell)); }
   uint64_t name_at(const uint8_t* pool, uint64_t cell) const;
   // The bytes of a name; none of one that nobody has given.

@@ -27,7 +27,7 @@ typedef struct powercut_cell {
   uint64_t bucket;           /* number in the group */
   const char* group;         /* "top level", "segment 3", "directory" */
   const char* label;         /* of a word: its name, "tokens"; else null */
-  const char* text;          /* of a word: what it says, "1101"; of a slot: a remark or null */
+  const char* text;          /* for a word: its meaning, "1101"; for a slot: a remark or null */
   const void* at;            /* where it lies in the pool */
   uint64_t size;             /* bytes; 0, with `at` null: it lies in RAM, which a power cut takes */
   powercut_bytes key, value; /* of an item; of counters, the value is the part of the sum that is here */
