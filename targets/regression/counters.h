@@ -5,7 +5,7 @@
 
 #include <mutex>
 
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 namespace powercut::regression {
 

@@ -1,4 +1,4 @@
-"""Judges every pair of this folder: the bug must be found, or be said to be unknown; the twin must be clean."""
+"""Judges every pair of these folders: the bug must be found, or be said to be unknown; the twin must be clean."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def read(source: Path) -> Pair:
 
 
 def sources() -> list[Path]:
-    """Every pair of this folder."""
-    return sorted(path for path in HERE.glob("*.c*") if path.suffix in (".c", ".cc") and ".plain" not in path.name)
+    """Every pair."""
+    return sorted(path for path in HERE.glob("*/*.c*") if path.suffix in (".c", ".cc") and ".plain" not in path.name)
 
 
 def judge(pair: Pair, kind: str, folder: Path) -> tuple[ExitCode, set[str]]:

@@ -42,7 +42,7 @@ def judged(name: str, folder: Path, threads: list[list[tuple[str, int]]]) -> Res
 
 
 def test_threads_that_an_operation_starts_are_followed(real_engine: None, tmp_path: Path) -> None:
-    """A search gives them up (targets/regression/operation_starts_thread.cc)."""
+    """A search gives them up (targets/regression/threads/operation_starts_thread.cc)."""
     result = judged("operation_starts_thread-twin", tmp_path, [[("insert", 1)], [("lookup", 1)]])
     assert result.consistent
     assert "the recorded schedule of 2 threads × 1 operation" in result.report()

@@ -4,7 +4,7 @@
 // bug: unknown: a step of 100,000 stores is not followed
 // operations: []
 // options: {"threads": [[("insert", 1)], [("lookup", 2)]]}
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 

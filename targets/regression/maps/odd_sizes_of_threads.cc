@@ -7,7 +7,7 @@
 // options: {"threads": [[("insert", 1)], [("insert", 2)]], "key_size": 12, "value_size": 24}
 #include <mutex>
 
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 namespace pmem = powercut::pmem;

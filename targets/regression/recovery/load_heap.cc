@@ -5,7 +5,7 @@
 // operations: [("insert", 1), ("insert", 2)]
 #include <vector>
 
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 

@@ -7,7 +7,7 @@
 // options: {"threads": [[("insert", 1)], [("lookup", 1), ("lookup", 1)]]}
 #include <mutex>
 
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 

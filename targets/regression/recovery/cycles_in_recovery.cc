@@ -5,7 +5,7 @@
 // operations: [("insert", 1)]
 #include <x86intrin.h>
 
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 

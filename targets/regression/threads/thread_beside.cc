@@ -6,7 +6,7 @@
 // options: {"threads": [[("insert", 1)], [("lookup", 2)]]}
 #include <thread>
 
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 

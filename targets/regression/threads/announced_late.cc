@@ -7,7 +7,7 @@
 // options: {"warmup": [("insert", 1)], "threads": [[("lookup", 2)], [("erase", 1)]], "visibility": "tso"}
 #include <atomic>
 
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 

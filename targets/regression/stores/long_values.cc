@@ -4,7 +4,7 @@
 // bug: torn-value
 // operations: [("insert", 1), ("insert", 2)]
 // options: {"value_size": 8192, "pool": 262144, "nested": 0}
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 

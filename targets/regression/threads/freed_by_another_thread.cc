@@ -4,7 +4,7 @@
 // bug: use-after-free
 // operations: []
 // options: {"threads": [[("erase", 1)], [("insert", 2)]]}
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 

@@ -3,7 +3,7 @@
 // class: recovery beside the image
 // bug: unknown: what recovery does depends on where its heap lies
 // operations: [("insert", 1)]
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 

@@ -4,7 +4,7 @@
 // bug: recovery-hang
 // operations: [("insert", 1)]
 // options: {"pool": 1114112, "nested": 0}
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 

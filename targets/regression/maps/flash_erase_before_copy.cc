@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "pair.h"
+#include "targets/regression/pair.h"
 #include "powercut/flash.h"
 
 namespace {

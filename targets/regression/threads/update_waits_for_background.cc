@@ -8,7 +8,7 @@
 // options: {"threads": [[("insert", 2)], [("lookup", 1)]], "warmup": [("insert", 1)], "value_size": 8}
 #include <atomic>
 
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 namespace pmem = powercut::pmem;

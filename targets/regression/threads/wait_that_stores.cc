@@ -4,7 +4,7 @@
 // bug: unknown: a loop that stores in each turn comes to no end
 // operations: []
 // options: {"threads": [[("insert", 1)], [("insert", 2)]]}
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 

@@ -8,7 +8,7 @@
 
 #include <atomic>
 
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 

@@ -7,7 +7,7 @@
 // options: {"key_size": 8, "value_size": 8}
 #include <map>
 
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 

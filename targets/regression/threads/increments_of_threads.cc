@@ -5,7 +5,7 @@
 // cut: none needed
 // operations: []
 // options: {"threads": [[("increment", 1)], [("increment", 1, {"by": 2})]], "warmup": [("increment", 1, {"by": 4})]}
-#include "counters.h"
+#include "targets/regression/counters.h"
 
 using namespace powercut::regression;
 

@@ -5,7 +5,7 @@
 // operations: [("insert", 1)]
 #include <cstdlib>
 
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 

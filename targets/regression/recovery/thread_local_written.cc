@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 

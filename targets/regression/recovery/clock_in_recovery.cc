@@ -6,7 +6,7 @@
 #include <chrono>
 #include <ctime>
 
-#include "pair.h"
+#include "targets/regression/pair.h"
 
 using namespace powercut::regression;
 
