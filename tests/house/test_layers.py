@@ -26,6 +26,7 @@ NATIVE = (
     "tracer/runtime/recording",
     "tracer/runtime/calls",
     "tracer/runtime/reads",
+    "tracer/llvm/asm",
     "tracer/llvm",
     "tracer/valgrind",
     "tracer/pin",

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "tracer/llvm/asm_decode.h"
+#include "tracer/llvm/asm/decode.h"
 #include "tracer/llvm/externals.h"
 #include "tracer/llvm/instrument.h"
 #include "tracer/llvm/llvm_version.h"

@@ -1,6 +1,6 @@
 // Intel SDM volume 2: the group 0F AE. With a memory operand /7 is clflush (66: clflushopt) and 66 /6 is clwb;
 // with mod = 3, without 66, /5 is lfence, /6 mfence and /7 sfence.
-#include "tracer/llvm/asm_encoding.h"
+#include "tracer/llvm/asm/encoding.h"
 
 #include <array>
 #include <string>

@@ -1,11 +1,11 @@
-#include "tracer/llvm/asm_decode.h"
+#include "tracer/llvm/asm/decode.h"
 
 #include <algorithm>
 #include <array>
 
-#include "tracer/llvm/asm_encoding.h"
-#include "tracer/llvm/asm_operand.h"
-#include "tracer/llvm/asm_text.h"
+#include "tracer/llvm/asm/encoding.h"
+#include "tracer/llvm/asm/operand.h"
+#include "tracer/llvm/asm/text.h"
 #include "tracer/runtime/hooks.h"
 
 namespace powercut::pass {

@@ -1,8 +1,8 @@
-#include "tracer/llvm/asm_decode.h"
+#include "tracer/llvm/asm/decode.h"
 
 #include <gtest/gtest.h>
 
-#include "tracer/llvm/asm_text.h"
+#include "tracer/llvm/asm/text.h"
 #include "tracer/runtime/hooks.h"
 
 namespace powercut::pass {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "tracer/llvm/asm_decode.h"
+#include "tracer/llvm/asm/decode.h"
 
 namespace powercut::pass {
 

@@ -1,9 +1,9 @@
-#include "tracer/llvm/asm_operand.h"
+#include "tracer/llvm/asm/operand.h"
 
 #include <array>
 #include <vector>
 
-#include "tracer/llvm/asm_text.h"
+#include "tracer/llvm/asm/text.h"
 
 namespace powercut::pass {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "tracer/llvm/asm_decode.h"
+#include "tracer/llvm/asm/decode.h"
 
 namespace powercut::pass {
 

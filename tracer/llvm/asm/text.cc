@@ -1,4 +1,4 @@
-#include "tracer/llvm/asm_text.h"
+#include "tracer/llvm/asm/text.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// The text of an inline-assembly template, cut into instructions. No LLVM here; asm_decode.h tells the effects of
+// The text of an inline-assembly template, cut into instructions. No LLVM here; decode.h tells the effects of
 // instructions.
 #ifndef POWERCUT_TRACER_LLVM_ASM_TEXT_H_
 #define POWERCUT_TRACER_LLVM_ASM_TEXT_H_
