@@ -8,8 +8,8 @@
 #include <map>
 #include <string>
 
-#include "targets/regression/pair.h"
 #include "powercut/flash.h"
+#include "targets/regression/pair.h"
 
 namespace {
 

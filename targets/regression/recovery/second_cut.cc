@@ -5,19 +5,19 @@
 // bug: torn-value, not-idempotent
 // operations: [("insert", 1), ("update", 1)]
 // options: {"nested": 1}
-#include "targets/regression/pair.h"
+#include "targets/regression/values_apart.h"
 
 namespace {
 
 using namespace powercut;
 
 // One log entry, in root: word[0] is the slot + 1, and what stood there in the line behind the slots.
-class Map final : public regression::Slots {
+class Map final : public regression::ValuesApart {
  public:
-  using Slots::Slots;
+  using ValuesApart::ValuesApart;
   uint8_t* logged() { return reinterpret_cast<uint8_t*>(slots + regression::kSlots); }
   // The value of a slot has two lines of its own, so that it can be torn.
-  uint8_t* value_of(const regression::Slot* slot) { return logged() + (1 + (slot - slots) * 2) * pmem::kLine + 56; }
+  uint8_t* value_of(const regression::Slot* slot) override { return lines_of(slot, 2) + pmem::kLine + 56; }
 
   powercut_status recover() override {
     const powercut_status status = Slots::recover();
@@ -34,8 +34,7 @@ class Map final : public regression::Slots {
     pmem::persist(&root->word[0], sizeof root->word[0]);
   }
   void write_item(regression::Slot* slot, powercut_bytes key, powercut_bytes value) override {
-    std::memcpy(slot->key, key.data, key.size);
-    std::memcpy(value_of(slot), value.data, value.size);
+    ValuesApart::write_item(slot, key, value);
     pmem::persist(value_of(slot), value.size);
   }
   powercut_status update(powercut_bytes key, powercut_bytes value) override {
@@ -48,17 +47,6 @@ class Map final : public regression::Slots {
     std::memcpy(value_of(slot), value.data, value.size);
     pmem::persist(value_of(slot), value.size);
     clear_log();
-    return POWERCUT_OK;
-  }
-  powercut_status lookup(powercut_bytes key, void* value, size_t capacity, size_t* size) override {
-    const regression::Slot* slot = find(key);
-    if (slot == nullptr) return POWERCUT_NOT_FOUND;
-    *size = value_size;
-    std::memcpy(value, value_of(slot), capacity < *size ? capacity : *size);
-    return POWERCUT_OK;
-  }
-  powercut_status copies(powercut_bytes key, powercut_item_fn item, void* context) override {
-    if (const regression::Slot* slot = find(key)) item(context, key, {value_of(slot), value_size});
     return POWERCUT_OK;
   }
 };

@@ -3,19 +3,17 @@
 //
 // class: recovery that depends on values
 // bug: torn-value
-#include "targets/regression/pair.h"
+#include "targets/regression/values_apart.h"
 
 namespace {
 
 using namespace powercut;
 
-class Map final : public regression::Slots {
+class Map final : public regression::ValuesApart {
  public:
-  using Slots::Slots;
+  using ValuesApart::ValuesApart;
   // The value, in the line behind the slots that belongs to the slot.
-  uint8_t* value_of(const regression::Slot* slot) {
-    return reinterpret_cast<uint8_t*>(slots + regression::kSlots) + (slot - slots) * pmem::kLine;
-  }
+  uint8_t* value_of(const regression::Slot* slot) override { return lines_of(slot, 1); }
   static uint64_t sum(const uint8_t* bytes, size_t size) {
     uint64_t made = 1;
     for (size_t i = 0; i < size; ++i) made = made * 31 + bytes[i];
@@ -49,17 +47,6 @@ class Map final : public regression::Slots {
     pmem::flush(slot, sizeof *slot);
     pmem::persist(value_of(slot), value.size);
     intend(0);
-    return POWERCUT_OK;
-  }
-  powercut_status lookup(powercut_bytes key, void* value, size_t capacity, size_t* size) override {
-    const regression::Slot* slot = find(key);
-    if (slot == nullptr) return POWERCUT_NOT_FOUND;
-    *size = value_size;
-    std::memcpy(value, value_of(slot), capacity < *size ? capacity : *size);
-    return POWERCUT_OK;
-  }
-  powercut_status copies(powercut_bytes key, powercut_item_fn item, void* context) override {
-    if (const regression::Slot* slot = find(key)) item(context, key, {value_of(slot), value_size});
     return POWERCUT_OK;
   }
 };

@@ -2,7 +2,7 @@
 //
 // class: lines that lie far apart
 // bug: torn-value, lost-item
-#include "targets/regression/pair.h"
+#include "targets/regression/values_apart.h"
 
 namespace {
 
@@ -10,31 +10,19 @@ using namespace powercut;
 
 constexpr uint64_t kFar = 512 << 10;
 
-class Map final : public regression::Slots {
+class Map final : public regression::ValuesApart {
  public:
-  using Slots::Slots;
-  uint8_t* value_of(const regression::Slot* slot) {
+  using ValuesApart::ValuesApart;
+  uint8_t* value_of(const regression::Slot* slot) override {
     return reinterpret_cast<uint8_t*>(root) + kFar + (slot - slots) * 5 * pmem::kLine;
   }
   void write_item(regression::Slot* slot, powercut_bytes key, powercut_bytes value) override {
-    std::memcpy(slot->key, key.data, key.size);
-    std::memcpy(value_of(slot), value.data, value.size);
+    ValuesApart::write_item(slot, key, value);
     if (!BUG) pmem::persist(value_of(slot), value.size);
   }
   void publish(regression::Slot* slot) override {
     Slots::publish(slot);
     if (BUG) pmem::persist(value_of(slot), value_size);
-  }
-  powercut_status lookup(powercut_bytes key, void* value, size_t capacity, size_t* size) override {
-    const regression::Slot* slot = find(key);
-    if (slot == nullptr) return POWERCUT_NOT_FOUND;
-    *size = value_size;
-    std::memcpy(value, value_of(slot), capacity < *size ? capacity : *size);
-    return POWERCUT_OK;
-  }
-  powercut_status copies(powercut_bytes key, powercut_item_fn item, void* context) override {
-    if (const regression::Slot* slot = find(key)) item(context, key, {value_of(slot), value_size});
-    return POWERCUT_OK;
   }
 };
 

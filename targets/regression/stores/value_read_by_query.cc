@@ -2,18 +2,16 @@
 //
 // class: read by a query alone
 // bug: torn-value
-#include "targets/regression/pair.h"
+#include "targets/regression/values_apart.h"
 
 namespace {
 
 using namespace powercut;
 
-class Map final : public regression::Slots {
+class Map final : public regression::ValuesApart {
  public:
-  using Slots::Slots;
-  uint8_t* value_of(const regression::Slot* slot) {
-    return reinterpret_cast<uint8_t*>(slots + regression::kSlots) + (slot - slots) * pmem::kLine;
-  }
+  using ValuesApart::ValuesApart;
+  uint8_t* value_of(const regression::Slot* slot) override { return lines_of(slot, 1); }
   powercut_status recover() override {
     const powercut_status status = Slots::recover();
     if (status != POWERCUT_OK) return status;
@@ -28,22 +26,10 @@ class Map final : public regression::Slots {
     return nullptr;
   }
   void write_item(regression::Slot* slot, powercut_bytes key, powercut_bytes value) override {
-    std::memcpy(slot->key, key.data, key.size);
-    std::memcpy(value_of(slot), value.data, value.size);
+    ValuesApart::write_item(slot, key, value);
     pmem::flush(value_of(slot), BUG ? 0 : value.size);
   }
   powercut_status erase(powercut_bytes) override { return POWERCUT_UNSUPPORTED; }
-  powercut_status lookup(powercut_bytes key, void* value, size_t capacity, size_t* size) override {
-    const regression::Slot* slot = find(key);
-    if (slot == nullptr) return POWERCUT_NOT_FOUND;
-    *size = value_size;
-    std::memcpy(value, value_of(slot), capacity < *size ? capacity : *size);
-    return POWERCUT_OK;
-  }
-  powercut_status copies(powercut_bytes key, powercut_item_fn item, void* context) override {
-    if (const regression::Slot* slot = find(key)) item(context, key, {value_of(slot), value_size});
-    return POWERCUT_OK;
-  }
 };
 
 }  // namespace

@@ -5,22 +5,16 @@
 // twin: unknown: the same
 // operations: []
 // options: {"threads": [[("insert", 1)], [("lookup", 1)]]}
-#include <mutex>
 #include <thread>
 
-#include "targets/regression/pair.h"
+#include "targets/regression/locked.h"
 
 using namespace powercut::regression;
 
 namespace {
 
-struct Table : Slots {
-  using Slots::Slots;
-  std::mutex mutex;
-  static void declare(powercut_traits* traits) {
-    Slots::declare(traits);
-    traits->thread_safe = 1;
-  }
+struct Table : Locked {
+  using Locked::Locked;
   powercut_status insert(powercut_bytes key, powercut_bytes value) override {
     powercut_status status = POWERCUT_OK;
     std::thread([&] {
@@ -29,10 +23,6 @@ struct Table : Slots {
       status = Slots::insert(key, value);
     }).join();
     return status;
-  }
-  powercut_status lookup(powercut_bytes key, void* value, size_t capacity, size_t* size) override {
-    const std::lock_guard lock(mutex);
-    return Slots::lookup(key, value, capacity, size);
   }
 };
 

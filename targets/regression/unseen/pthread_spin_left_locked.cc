@@ -4,34 +4,23 @@
 // bug: recovery-hang
 #include <pthread.h>
 
-#include "targets/regression/pair.h"
+#include "targets/regression/lock_in_pool.h"
 
 namespace {
 
 using namespace powercut;
 
-class Map final : public regression::Slots {
+class Map final : public regression::LockInPool {
  public:
-  using Slots::Slots;
-  pthread_spinlock_t* lock() const { return reinterpret_cast<pthread_spinlock_t*>(root->word); }
+  using LockInPool::LockInPool;
+  pthread_spinlock_t* word() const { return reinterpret_cast<pthread_spinlock_t*>(root->word); }
   void format() override {
-    pthread_spin_init(lock(), PTHREAD_PROCESS_PRIVATE);
+    reset();
     Slots::format();
   }
-  powercut_status recover() override {
-    if (root->magic != regression::kMagic) return POWERCUT_NOT_FORMATTED;
-    if (!BUG) pthread_spin_init(lock(), PTHREAD_PROCESS_PRIVATE);
-    pthread_spin_lock(lock());
-    pthread_spin_unlock(lock());
-    return POWERCUT_OK;
-  }
-  powercut_status insert(powercut_bytes key, powercut_bytes value) override {
-    pthread_spin_lock(lock());
-    pmem::persist(root, sizeof *root);
-    const powercut_status status = Slots::insert(key, value);
-    pthread_spin_unlock(lock());
-    return status;
-  }
+  void reset() override { pthread_spin_init(word(), PTHREAD_PROCESS_PRIVATE); }
+  void lock() override { pthread_spin_lock(word()); }
+  void unlock() override { pthread_spin_unlock(word()); }
 };
 
 }  // namespace

@@ -5,35 +5,22 @@
 // bug: recovery-hang
 #include <atomic>
 
-#include "targets/regression/pair.h"
+#include "targets/regression/lock_in_pool.h"
 
 namespace {
 
 using namespace powercut;
 
-class Map final : public regression::Slots {
+class Map final : public regression::LockInPool {
  public:
-  using Slots::Slots;
-  std::atomic_ref<uint64_t> lock_word() const { return std::atomic_ref<uint64_t>(root->word[0]); }
-  void lock() {
-    while (lock_word().exchange(1) != 0) {
+  using LockInPool::LockInPool;
+  std::atomic_ref<uint64_t> word() const { return std::atomic_ref<uint64_t>(root->word[0]); }
+  void reset() override { unlock(); }
+  void lock() override {
+    while (word().exchange(1) != 0) {
     }
   }
-  void unlock() { lock_word().store(0, std::memory_order_release); }
-  powercut_status recover() override {
-    if (root->magic != regression::kMagic) return POWERCUT_NOT_FORMATTED;
-    if (!BUG) unlock();
-    lock();
-    unlock();
-    return POWERCUT_OK;
-  }
-  powercut_status insert(powercut_bytes key, powercut_bytes value) override {
-    lock();
-    pmem::persist(root, sizeof *root);
-    const powercut_status status = Slots::insert(key, value);
-    unlock();
-    return status;
-  }
+  void unlock() override { word().store(0, std::memory_order_release); }
 };
 
 }  // namespace
