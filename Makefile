@@ -97,9 +97,7 @@ format: setup  ## Format and mend what ruff and clang-format can mend
 	@$(PYTHON) -m ruff format .
 	@clang-format-19 -i $(CPP_FILES)
 
-docs: setup build  ## Write docs/cli.md and the man page from the commands' --help, build the documentation into build/site
-	@$(PYTHON) -m tools.docs
-	@$(PYTHON) -m tools.man_page
+docs: setup build  ## Build the documentation into build/site, with the pages that the commands and the bug corpus write
 	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet
 	@echo $(BUILD)/site/index.html
 

@@ -37,7 +37,16 @@ if(SKBUILD)
 else()
   set(data .)
 endif()
-install(FILES docs/powercut.1 DESTINATION ${data}/share/man/man1 COMPONENT powercut)
+# The man page is made from the commands' --help, by the Python that builds a package or that of a checkout.
+if(NOT Python_EXECUTABLE)
+  find_program(Python_EXECUTABLE NAMES python3 HINTS ${PROJECT_SOURCE_DIR}/.venv/bin REQUIRED)
+endif()
+install(CODE "execute_process(
+  COMMAND \"${CMAKE_COMMAND}\" -E env \"PYTHONPATH=${PROJECT_SOURCE_DIR}/reports\"
+          \"${Python_EXECUTABLE}\" -m tools.man_page \"${PROJECT_BINARY_DIR}/powercut.1\"
+  WORKING_DIRECTORY \"${PROJECT_SOURCE_DIR}\" COMMAND_ERROR_IS_FATAL ANY)"
+        COMPONENT powercut)
+install(FILES ${PROJECT_BINARY_DIR}/powercut.1 DESTINATION ${data}/share/man/man1 COMPONENT powercut)
 
 include(CMakePackageConfigHelpers)
 string(REGEX MATCH "^[0-9]+" own_major ${CMAKE_CXX_COMPILER_VERSION})

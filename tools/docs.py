@@ -1,6 +1,6 @@
-"""Writes docs/cli.md from the `--help` of every command: `python -m tools.docs [FILE]`.
+"""Writes the page of the command line from the `--help` of every command: `python -m tools.docs FILE`.
 
-A test fails when the file does not say what the commands say, so no option stays undocumented.
+The page is not committed: `tools/docs_site.py` has it made for the site, as `docs/cli.md`.
 """
 
 import sys
@@ -9,13 +9,12 @@ from typing import Any
 
 import typer
 
-from powercut.base import paths
 from powercut.cli.main import app
 
 _HEADER = """\
 # The command line
 
-Written from `--help` by `make docs`; do not edit.
+Written from the `--help` of every command.
 
 Exit codes of every command: 0 clean and complete, 1 findings, 2 usage or configuration, 3 incomplete or
 unknown. Of several runs the worst counts, in the order 2, 1, 3, 0. Data goes to stdout; messages and
@@ -43,16 +42,10 @@ def _sections(command: Any, name: str, *, parent: Any) -> list[str]:
     return sections
 
 
-def page() -> Path:
-    """Where the page lies."""
-    return paths.home() / "docs" / "cli.md"
-
-
 def main() -> int:
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else page()
+    path = Path(sys.argv[1])
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render(), encoding="utf-8")
-    print(path)
     return 0
 
 

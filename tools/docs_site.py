@@ -4,6 +4,8 @@ Idea: every page has one source, at its place in the repository, and its relativ
 repository follows them. A page's *source name* is therefore its path from the root (`docs/ci.md`, `checker/RUN.md`), so
 MkDocs resolves and checks these links as they stand; only where the page is put in the site is changed: `docs/` is its
 root. Whatever a page links to comes along, pages and other files alike; a folder becomes a link to its README.
+Pages that programs write (`GENERATED`) are made in `build/generated` and have source names as well; only `nav` names
+them, since a link to such a page leads nowhere in the repository.
 
 External links are listed in `build/site-links.txt`, and must have the form of one (https, a host); nothing is fetched.
 Known inaccuracy: links are found with a regular expression, outside of code; MkDocs itself checks what they lead to.
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from typing import Any
@@ -22,6 +25,11 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
+#: The modules that write pages which are not committed, with the file's name as their last argument.
+GENERATED = {
+    "docs/cli.md": ["tools.docs"],
+    "scenarios/known_bugs/MINIMAL.md": ["powercut.corpus.minimal_cases", "--page"],
+}
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`|<!--.*?-->", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(\s*<?([^()\s>]+(?:\([^()\s]*\))?)>?[^()]*\)|^\[[^\]]+\]:\s+(\S+)", re.MULTILINE)
 _external: dict[str, set[str]] = {}
@@ -94,17 +102,27 @@ def on_files(files: Files, *, config: Any) -> Files:
     own = [file for file in files if Path(file.abs_src_path or "").is_relative_to(config.docs_dir)]
     rest = [file for file in files if file not in own]
     sources = [f"docs/{file.src_uri}" for file in own] + list(_in_nav(config.nav))
+    made = [source for source in GENERATED if source in sources]
+    folders = dict.fromkeys(with_everything_linked(sources), ROOT) | {source: generated(source) for source in made}
     moved = [
         File(
             source,
-            src_dir=str(ROOT),
+            src_dir=str(folder),
             dest_dir=config.site_dir,
             use_directory_urls=False,
             dest_uri=place(source),
         )
-        for source in with_everything_linked(sources)
+        for source, folder in folders.items()
     ]
     return Files([*moved, *rest])
+
+
+def generated(source: str) -> Path:
+    """Makes a page anew; the folder in which it has its source name."""
+    folder = ROOT / "build" / "generated"
+    module, *options = GENERATED[source]
+    subprocess.run([sys.executable, "-m", module, *options, str(folder / source)], cwd=ROOT, check=True)
+    return folder
 
 
 def _in_nav(item: Any) -> list[str]:

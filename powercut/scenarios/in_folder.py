@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from powercut.base.user_files import Unreadable, parse_toml, text_of
+from powercut.scenarios.sections import ENTRIES
 
 #: The function that every target library has (targets/include/powercut/target.h).
 _ENTRY = b"powercut_target_entry"
@@ -62,7 +63,7 @@ def _is_scenario(path: Path) -> bool:
         content = parse_toml(text_of(path))
     except (OSError, Unreadable, tomllib.TOMLDecodeError):
         return False
-    return "schema" in content and ("phase" in content or "targets" in content)
+    return "schema" in content and not {"phase", "targets", *ENTRIES}.isdisjoint(content)
 
 
 def _are(names: tuple[str, ...], noun: str) -> str:

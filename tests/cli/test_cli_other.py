@@ -1,18 +1,21 @@
 """The smaller verbs: list, known-bugs, litmus, fidelity, doctor, cc, and the generated reference."""
 
 import json
+import re
+import subprocess
 import sys
 import types
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from powercut.base.exit_codes import ExitCode, worst
 from powercut.cli import doctor
-from powercut.cli.main import main
+from powercut.cli.main import app, main
 from powercut.cost import costs
-from tools import docs, man_page
 
 
 def test_lists(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -241,14 +244,42 @@ def test_litmus_hands_on_its_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
     assert main(["litmus", "--json"]) == 1
 
 
-def test_reference_is_what_the_commands_say() -> None:
-    page = Path(__file__).parents[2] / "docs" / "cli.md"
-    assert page.read_text(encoding="utf-8") == docs.render(), "docs/cli.md is stale: run 'python -m tools.docs'"
+def commands(command: Any, context: Any) -> Iterator[tuple[str, list[str]]]:
+    """Every command and group with the names of its options."""
+    yield context.command_path, [name for item in command.get_params(context) for name in item.opts if name[:2] == "--"]
+    for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
+        inner = command.get_command(context, name)
+        with inner.make_context(name, [], parent=context, resilient_parsing=True) as below:
+            yield from commands(inner, below)
 
 
-def test_man_page_is_what_the_commands_say() -> None:
-    page = Path(__file__).parents[2] / "docs" / "powercut.1"
-    assert page.read_text(encoding="utf-8") == man_page.render(), "stale: run 'python -m tools.man_page'"
+def every_command() -> dict[str, list[str]]:
+    root: Any = typer.main.get_command(app)
+    with root.make_context("powercut", [], resilient_parsing=True) as context:
+        return dict(commands(root, context))
+
+
+def test_the_page_of_the_command_line_has_every_command_and_option(tmp_path: Path) -> None:
+    file = tmp_path / "made" / "cli.md"
+    subprocess.run([sys.executable, "-m", "tools.docs", str(file)], check=True, cwd=Path(__file__).parents[2])
+    title, *sections = re.split(r"^## ", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert "Exit codes of every command" in title
+    told = {section.partition("\n")[0]: section for section in sections}
+    known = every_command()
+    assert list(told) == list(known) and len(known) > 20
+    hidden = {"--install-completion", "--show-completion"}
+    for name, options in known.items():
+        assert [word for word in options if word not in hidden and f"{word} " not in told[name]] == [], name
+
+
+def test_the_man_page_has_every_command_and_option(tmp_path: Path) -> None:
+    file = tmp_path / "made" / "powercut.1"
+    subprocess.run([sys.executable, "-m", "tools.man_page", str(file)], check=True, cwd=Path(__file__).parents[2])
+    page = file.read_text(encoding="utf-8").replace("\\-", "-")
+    assert page.startswith(".TH POWERCUT 1") and ".SH EXIT STATUS" in page
+    for name, options in every_command().items():
+        assert name in page
+        assert [word for word in options if word not in page] == [], name
 
 
 def test_every_command_and_option_is_described(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ from powercut.engine import engine_words
 from tests.cli.test_interrupt import environment
 from tests.program.program_mode import Kv
 from tests.real_engine import require_engine
+from tools import docs
 
 RUN = ("run", "level:hardened", "--scenario", "insert", "--explain", "0", "--format", "text")
 
@@ -140,8 +141,7 @@ def test_a_library_whose_path_is_not_utf8(tmp_path: Path) -> None:
 
 def test_errors_of_the_engine_name_no_option_of_its_own() -> None:
     """ "give a larger --operation-timeout" was said to people, whose command has no such option."""
-    page = (paths.home() / "docs" / "cli.md").read_text(encoding="utf-8")
-    ours = set(re.findall(r"--[a-z][a-z-]+", page))
+    ours = set(re.findall(r"--[a-z][a-z-]+", docs.render()))
     home = paths.home()
     files = [path for room in ("base", "checker", "replayer", "tracer") for path in (home / room).rglob("*.cc")]
     wrong = []

@@ -42,6 +42,8 @@ def test_a_bare_run_names_what_the_folder_has(house: Any, own: Path, capsys: pyt
     said = refused(capsys, "run")
     assert "Here is the target crash/libledger.so: 'powercut run ./crash/libledger.so' judges it." in said
     assert "Here is the scenario scenarios/mine.toml: '--scenario scenarios/mine.toml' chooses it." in said
+    (own / "scenarios" / "mine.toml").write_text('schema = 5\n[scenario.one]\nsummary = "One."\ntargets = ["level"]\n')
+    assert "Here is the scenario scenarios/mine.toml:" in refused(capsys, "run"), "a file of entries is one as well"
     assert "libother" not in said
     assert "pyproject" not in said
 

@@ -20,6 +20,7 @@ import yaml
 from powercut.base import paths
 from tests.docs.composite_action import Answer, Expression, carry_out, given_by_workflow, uploaded
 from tests.real_engine import require_engine
+from tools import docs
 
 EXAMPLE = paths.home() / "docs" / "examples" / "ci"
 ACTION = paths.home() / "action.yml"
@@ -222,7 +223,7 @@ def test_the_guide_gives_only_what_there_is() -> None:
     github, gitlab = (yaml.safe_load(block) for block in blocks)
     (step,) = (item for item in github["jobs"]["powercut"]["steps"] if "powercut" in item.get("uses", ""))
     assert set(step["with"]) <= set(yaml.safe_load(ACTION.read_text())["inputs"])
-    reference = (paths.home() / "docs" / "cli.md").read_text()
+    reference = docs.render()
     used = re.findall(r"--[a-z-]+", " ".join(gitlab["powercut"]["script"]))
     assert used and all(f"{option} " in reference for option in used)
 

@@ -260,6 +260,9 @@ def test_site_is_built_and_has_every_page(site: Path) -> None:
     for page in pages():
         assert (site / docs_site.place(page)).is_file()
     assert "lost-item" in (site / docs_site.place("checker/ORACLE.md")).read_text(encoding="utf-8")
+    assert 'id="powercut-minimise"' in (site / docs_site.place("docs/cli.md")).read_text(encoding="utf-8")
+    minimal = (site / docs_site.place("scenarios/known_bugs/MINIMAL.md")).read_text(encoding="utf-8")
+    assert minimal.count("<td><code>") > 2 * 400 and "level/move-token-first" in minimal
     listing = (site.parent / "site-links.txt").read_text(encoding="utf-8")
     assert "https://keepachangelog.com/en/1.1.0/\tCHANGELOG.md" in listing
 
@@ -272,7 +275,10 @@ def test_a_reader_of_the_site_can_choose_every_page() -> None:
         assert f"]({scheme.removeprefix('targets/')})" in read("targets/README.md"), (
             f"targets/README.md: a row for {scheme}"
         )
-    for page in [*pages(), *schemes]:
+    for page in [*pages(), *schemes, *docs_site.GENERATED]:
+        assert (page in docs_site.GENERATED) != (ROOT / page).exists(), (
+            f"{page} is written by a program: do not commit it"
+        )
         assert re.search(rf"[-:] {re.escape(page)}$", nav, re.MULTILINE), f"mkdocs.yml: put {page} into nav"
 
 
