@@ -11,23 +11,14 @@ namespace powercut {
 namespace pin {
 namespace {
 
-constexpr uint64_t kPage = 4096;
-
 // Calls on memory that are none on files. Numbers never change; the run-time library's headers may lack the newer ones.
 enum : uint64_t { kSendto = 44, kRecvfrom = 45, kGetrandom = 318 };
-enum : uint64_t {
-  kMapTypeMask = 15,
-  kMapPrivate = 2,
-  kMapAnonymous = 32,
-  kRemapKeepsOld = 4,
-  kPunchHole = 2,
-  kZeroRange = 16,
-  kSyncNow = 4,  // MS_SYNC
-};
-constexpr int kDataSync = 010000;       // O_DSYNC
-constexpr uint64_t kHere = UINT64_MAX;  // an offset that stands for the file's position
+enum : uint64_t { kMapTypeMask = 15, kMapPrivate = 2, kMapAnonymous = 32, kRemapKeepsOld = 4 };
+enum : uint64_t { kPunchHole = 2, kZeroRange = 16, kSyncNow = 4 };  // the last one is MS_SYNC
+constexpr int kDataSync = 010000;                                   // O_DSYNC
+constexpr uint64_t kHere = UINT64_MAX;                              // an offset that stands for the file's position
 
-uint64_t to_pages(uint64_t length) { return (length + kPage - 1) & ~(kPage - 1); }
+uint64_t to_pages(uint64_t length) { return (length + kFilePage - 1) & ~(kFilePage - 1); }
 
 }  // namespace
 

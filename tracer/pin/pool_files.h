@@ -13,6 +13,7 @@
 
 #include "tracer/file_calls/file_calls.h"
 #include "tracer/pin/recorder.h"
+#include "tracer/stream/pool_file.h"
 
 namespace powercut {
 namespace pin {
@@ -67,12 +68,6 @@ class PoolFiles {
   void apply(uint32_t thread, const Effect& effect, const Frames& frames);
 
  private:
-  struct Pool {
-    std::string path;  // empty: memory that is no file
-    bool exists = false;
-    uint64_t device = 0, inode = 0, size = 0;
-  };
-
   int pool_of(int descriptor) const;
   Effect on_file(Effect::Kind kind, uint64_t descriptor, uint64_t offset, uint64_t length) const;
   Effect written(const powercut_file_call& known, const uint64_t* arguments, uint64_t length) const;
@@ -85,7 +80,7 @@ class PoolFiles {
 
   Recorder& recorder_;
   const bool loads_;
-  std::vector<Pool> pools_;  // by their number in the stream
+  std::vector<PoolFile> pools_;  // by their number in the stream
 };
 
 }  // namespace pin

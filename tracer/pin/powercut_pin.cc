@@ -12,24 +12,14 @@
 #include <vector>
 
 #include "pin.H"
-#include "tracer/pin/elements.h"
-#include "tracer/pin/instruction_form.h"
-#include "tracer/pin/marks.h"
 #include "tracer/pin/pool_files.h"
 #include "tracer/pin/recorder.h"
+#include "tracer/pin/requests.h"
+#include "tracer/stream/instruction.h"
 
 namespace {
 
-using powercut::pin::Effect;
-using powercut::pin::Frames;
-using powercut::pin::InstructionForm;
-using powercut::pin::Mask;
-using powercut::pin::Outcome;
-using powercut::pin::Piece;
-using powercut::pin::PoolFiles;
-using powercut::pin::Recorder;
-using powercut::pin::Store;
-using powercut::pin::SystemCall;
+using namespace powercut::pin;
 
 KNOB<std::string> stream_option(KNOB_MODE_WRITEONCE, "pintool", "stream", "", "file that the records go to (required)");
 KNOB<std::string> pool_option(KNOB_MODE_APPEND, "pintool", "pool", "", "record every shared mapping of this file");
@@ -119,17 +109,17 @@ VOID before_elements(THREADID thread, const IMULTI_ELEMENT_OPERAND* operand, UIN
   for (UINT32 i = 0; i < count; ++i) {
     if (operand->ElementMaskValue(i) == 0) continue;
     ++set;
-    powercut::pin::add_element(&pieces, operand->ElementAddress(i), operand->ElementSize(i));
+    add_element(&pieces, operand->ElementAddress(i), operand->ElementSize(i));
   }
   if ((bits & kCompressed) != 0 && count != 0) {
-    pieces = powercut::pin::compressed(operand->Address(), set, operand->ElementSize(0));
+    pieces = compressed(operand->Address(), set, operand->ElementSize(0));
   }
   begin_store(thread, pieces, bits, ip, next, context);
 }
 
 VOID before_masked_bytes(THREADID thread, ADDRINT address, const UINT8* mask, UINT32 size, UINT32 bits, ADDRINT ip,
                          ADDRINT next, const CONTEXT* context) {
-  begin_store(thread, powercut::pin::selected_bytes(address, mask, size), bits, ip, next, context);
+  begin_store(thread, selected_bytes(address, mask, size), bits, ip, next, context);
 }
 
 VOID after_store(THREADID thread) { recorder->store_ends(thread, Outcome::kStored); }
@@ -150,12 +140,12 @@ VOID before_element_loads(THREADID thread, const IMULTI_ELEMENT_OPERAND* operand
 }
 
 ADDRINT is_near_flush(const powercut_instruction* flush, ADDRINT base, ADDRINT index, ADDRINT segment, ADDRINT next) {
-  return recorder->near_pools(powercut::pin::flush_address(*flush, base, index, segment, next), 1);
+  return recorder->near_pools(powercut_flush_address(flush, base, index, segment, next), 1);
 }
 
 VOID before_flush(THREADID thread, const powercut_instruction* flush, ADDRINT base, ADDRINT index, ADDRINT segment,
                   ADDRINT ip, ADDRINT next, const CONTEXT* context) {
-  const ADDRINT address = powercut::pin::flush_address(*flush, base, index, segment, next);
+  const ADDRINT address = powercut_flush_address(flush, base, index, segment, next);
   recorder->flush(thread, flush->kind, address, Backtrace(context, ip, next).frames());
 }
 
@@ -168,13 +158,13 @@ VOID before_cpuid(THREADID thread, ADDRINT leaf, ADDRINT subleaf) {
 ADDRINT after_cpuid(THREADID thread, ADDRINT rbx) {
   if (thread >= Recorder::kMostThreads) return rbx;
   const Between& asked = between[thread];
-  return powercut::pin::shown_features(asked.leaf, asked.subleaf, static_cast<UINT32>(rbx));
+  return powercut_shown_features(asked.leaf, asked.subleaf, static_cast<UINT32>(rbx));
 }
 
-ADDRINT is_our_request(ADDRINT arguments) { return powercut::pin::is_mark(recorder->host(), arguments); }
+ADDRINT is_our_request(ADDRINT arguments) { return is_mark(recorder->host(), arguments); }
 
 ADDRINT before_request(THREADID thread, ADDRINT arguments, ADDRINT ip, ADDRINT next, const CONTEXT* context) {
-  return powercut::pin::answer_mark(*recorder, *pools, thread, arguments, Backtrace(context, ip, next).frames());
+  return answer_mark(*recorder, *pools, thread, arguments, Backtrace(context, ip, next).frames());
 }
 
 // ---- instrumentation: called once for each instruction before it first runs ----
@@ -222,10 +212,10 @@ VOID instrument_cpuid(INS ins) {
 }
 
 VOID instrument_request(INS ins, ADDRINT ip, ADDRINT next) {
-  UINT8 before[powercut::pin::kRequestPreambleSize];
+  UINT8 before[kPowercutRequestSize];
   const VOID* const from = reinterpret_cast<const VOID*>(ip - sizeof before);
   if (PIN_FetchCode(before, from, sizeof before, nullptr) != sizeof before) return;
-  if (memcmp(before, powercut::pin::kRequestPreamble, sizeof before) != 0) return;
+  if (powercut_is_request(before) == 0) return;
   INS_InsertIfCall(ins, IPOINT_BEFORE, function(is_our_request), IARG_REG_VALUE, REG_RAX, IARG_END);
   INS_InsertThenCall(ins, IPOINT_BEFORE, function(before_request), IARG_THREAD_ID, IARG_REG_VALUE, REG_RAX,
                      IARG_ADDRINT, ip, IARG_ADDRINT, next, IARG_CONST_CONTEXT, IARG_RETURN_REGS, REG_RDX, IARG_END);
@@ -245,7 +235,7 @@ VOID instrument_load(INS ins, UINT32 operand) {
 }
 
 // The calls after a store, at each way out of its instruction. Returns whether there is any.
-bool instrument_after(INS ins, const InstructionForm& form) {
+bool instrument_after(INS ins, const powercut_instruction& form) {
   bool any = false;
   for (const IPOINT point : {IPOINT_AFTER, IPOINT_TAKEN_BRANCH}) {
     if (point == IPOINT_AFTER ? !INS_IsValidForIpointAfter(ins) : !INS_IsValidForIpointTakenBranch(ins)) continue;
@@ -260,16 +250,16 @@ bool instrument_after(INS ins, const InstructionForm& form) {
   return any;
 }
 
-VOID instrument_store(INS ins, UINT32 operand, const InstructionForm& form, ADDRINT ip, ADDRINT next) {
-  UINT32 bits = (form.nt ? UINT32{kPowercutStoreNt} : 0u) |
-                (form.string ? UINT32{kPowercutStoreString | kPowercutStoreRound} : 0u) |
+VOID instrument_store(INS ins, UINT32 operand, const powercut_instruction& form, ADDRINT ip, ADDRINT next) {
+  UINT32 bits = (form.kind == kPowercutInsnNtStore ? UINT32{kPowercutStoreNt} : 0u) |
+                (form.kind == kPowercutInsnStringStore ? UINT32{kPowercutStoreString | kPowercutStoreRound} : 0u) |
                 (form.whole ? UINT32{kPowercutStoreAtomic} : 0u) |
                 (form.locked ? UINT32{kPowercutStoreAtomic} | kPowercutStoreRmw : 0u) |
                 (form.compares ? kCompares : 0u) | (instrument_after(ins, form) ? kHasAfter : 0u);
   const bool scattered = INS_HasScatteredMemoryAccess(ins);
-  if (scattered || form.mask == Mask::kElements || form.mask == Mask::kCompressed) {
+  if (scattered || form.mask == kPowercutMaskElements || form.mask == kPowercutMaskCompressed) {
     if (INS_IsValidForIarg(ins, IARG_MULTI_ELEMENT_OPERAND)) {
-      if (form.mask == Mask::kCompressed) bits |= kCompressed;
+      if (form.mask == kPowercutMaskCompressed) bits |= kCompressed;
       INS_InsertPredicatedCall(ins, IPOINT_BEFORE, function(before_elements), IARG_THREAD_ID,
                                IARG_MULTI_ELEMENT_OPERAND, INS_MemoryOperandIndexToOperandIndex(ins, operand),
                                IARG_UINT32, bits, IARG_ADDRINT, ip, IARG_ADDRINT, next, IARG_CONST_CONTEXT, IARG_END);
@@ -281,7 +271,7 @@ VOID instrument_store(INS ins, UINT32 operand, const InstructionForm& form, ADDR
     }
     bits |= kOnlyChanges;
   }
-  if (form.mask == Mask::kBytes) {
+  if (form.mask == kPowercutMaskBytes) {
     const REG first = form.mask_is_mmx ? REG_MM0 : REG_XMM0;
     INS_InsertPredicatedCall(ins, IPOINT_BEFORE, function(before_masked_bytes), IARG_THREAD_ID, IARG_MEMORYOP_EA,
                              operand, IARG_REG_CONST_REFERENCE, static_cast<REG>(first + form.mask_register),
@@ -307,20 +297,17 @@ VOID instrument(INS ins, VOID*) {
   const ADDRINT ip = INS_Address(ins), next = ip + INS_Size(ins);
   const size_t size = INS_Size(ins) < sizeof bytes ? INS_Size(ins) : sizeof bytes;
   const size_t fetched = PIN_FetchCode(bytes, reinterpret_cast<const VOID*>(ip), size, nullptr);
-  const InstructionForm form = powercut::pin::form_of(bytes, static_cast<UINT32>(fetched));
-  switch (form.decoded.kind) {
+  const powercut_instruction form = powercut_decode(bytes, static_cast<UINT32>(fetched));
+  switch (form.kind) {
     case kPowercutInsnClwb:
     case kPowercutInsnClflushopt:
     case kPowercutInsnClflush:
-      return instrument_flush(ins, form.decoded, ip, next);
+      return instrument_flush(ins, form, ip, next);
     case kPowercutInsnSfence:
       return instrument_fence(ins, kPowercutSfence, ip, next);
     case kPowercutInsnMfence:
       return instrument_fence(ins, kPowercutMfence, ip, next);
-    case kPowercutInsnOther:
-    case kPowercutInsnLfence:
-    case kPowercutInsnNtStore:
-    case kPowercutInsnStringStore:
+    default:
       break;
   }
   if (form.cpuid) return instrument_cpuid(ins);
@@ -400,7 +387,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "powercut: this Pintool needs -stream FILE. 'powercut record' starts it with all that it needs.\n");
     return 1;
   }
-  recorder = new Recorder(powercut::pin::Host{copy_from_program, PIN_Yield});
+  recorder = new Recorder(Host{copy_from_program, PIN_Yield});
   if (!recorder->open(stream_option.Value().c_str())) {
     fprintf(stderr, "powercut: cannot write %s (%s). Name another file with -stream.\n", stream_option.Value().c_str(),
             strerror(errno));

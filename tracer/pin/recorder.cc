@@ -11,6 +11,28 @@ const Frames kNowhere = {nullptr, 0};
 
 }  // namespace
 
+void add_element(std::vector<Piece>* pieces, uint64_t address, uint64_t size) {
+  if (!pieces->empty() && pieces->back().address + pieces->back().size == address) {
+    pieces->back().size += size;
+  } else {
+    pieces->push_back(Piece{address, size});
+  }
+}
+
+std::vector<Piece> compressed(uint64_t address, uint64_t set, uint64_t size) {
+  std::vector<Piece> pieces;
+  if (set != 0) pieces.push_back(Piece{address, set * size});
+  return pieces;
+}
+
+std::vector<Piece> selected_bytes(uint64_t address, const uint8_t* mask, uint32_t size) {
+  std::vector<Piece> pieces;
+  for (uint32_t i = 0; i < size; ++i) {
+    if ((mask[i] & 0x80) != 0) add_element(&pieces, address + i, 1);
+  }
+  return pieces;
+}
+
 Recorder::Recorder(const Host& host, uint32_t patience)
     : host_(host),
       lock_(host.pause),
@@ -177,10 +199,7 @@ void Recorder::fence(uint32_t number, uint32_t kind, const Frames& frames) {
 
 void Recorder::load(uint32_t number, uint64_t address, uint64_t size) {
   if (settled(number) == nullptr) return;
-  Entry entry(*this, number, kNowhere);
-  each_mapped(*ranges_, address, size, [&](const powercut_range& piece) {
-    powercut_stream_load(file_.stream(), entry.site(), piece.begin, piece.end - piece.begin);
-  });
+  Entry(*this, number, kNowhere).load(address, size);
 }
 
 void Recorder::thread_starts(uint32_t number) {
@@ -275,6 +294,12 @@ void Recorder::Entry::map(uint32_t pool, uint64_t address, uint64_t length, uint
 void Recorder::Entry::unmap(uint64_t address, uint64_t length) {
   if (powercut_ranges_unmap(recorder_.ranges_.get(), address, length) == 0) return;
   powercut_stream_unmap(stream(), kPowercutGone, address, length);
+}
+
+void Recorder::Entry::load(uint64_t address, uint64_t size) {
+  each_mapped(ranges(), address, size, [&](const powercut_range& piece) {
+    powercut_stream_load(stream(), site_, piece.begin, piece.end - piece.begin);
+  });
 }
 
 void Recorder::Entry::store(uint64_t address, uint64_t size, uint32_t flags) {

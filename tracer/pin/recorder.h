@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "tracer/pin/stacks.h"
-#include "tracer/pin/stream_file.h"
 #include "tracer/pin/turn.h"
+#include "tracer/stream/module_stacks.h"
 #include "tracer/stream/pools.h"
+#include "tracer/stream/stream_file.h"
 
 namespace powercut {
 namespace pin {
@@ -39,6 +39,18 @@ struct Piece {
   uint64_t address;
   uint64_t size;
 };
+
+// Stores that leave parts of their memory operand alone: which bytes they do store.
+
+// Adds an element; one that follows the last without a gap makes it longer. A masked store without gaps thus is one
+// store of the trace, as the unmasked one is.
+void add_element(std::vector<Piece>* pieces, uint64_t address, uint64_t size);
+
+// A compressing store: `set` elements of `size` bytes each, from `address` on.
+std::vector<Piece> compressed(uint64_t address, uint64_t set, uint64_t size);
+
+// maskmovq and maskmovdqu: the bytes at `address` whose byte of the mask has its highest bit set.
+std::vector<Piece> selected_bytes(uint64_t address, const uint8_t* mask, uint32_t size);
 
 struct Store {
   uint32_t flags = 0;         // powercut_stream_store
@@ -121,6 +133,7 @@ class Recorder {
     void unmap(uint64_t address, uint64_t length);
     // The part of a store by the kernel that lies in pools.
     void store(uint64_t address, uint64_t size, uint32_t flags);
+    void load(uint64_t address, uint64_t size);
 
    private:
     Recorder& recorder_;
@@ -153,7 +166,7 @@ class Recorder {
   SpinLock lock_;  // guards all below but the bounds
   Turn turn_;
   StreamFile file_;
-  Stacks stacks_;
+  ModuleStacks stacks_;
   const std::unique_ptr<powercut_ranges> ranges_;
   std::vector<Thread> threads_;  // by Pin's number; each element is its thread's own but for `known` and `number`
   uint32_t births_ = 0;

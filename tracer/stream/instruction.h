@@ -1,5 +1,5 @@
-/* Decodes the x86-64 instructions that matter for persistence and that Valgrind's intermediate form does not tell
- * apart or does not know: flushes with their memory operand, fences, non-temporal stores, string instructions.
+/* Decodes the x86-64 instructions that matter for persistence and that a host of a binary tracer (Valgrind, Pin) does
+ * not tell apart: flushes with their operand, fences, non-temporal, locked, masked and string stores, client requests.
  * Plain C without a C library. Bytes are only ever looked at where an instruction begins: data is never searched. */
 #ifndef POWERCUT_TRACER_STREAM_INSTRUCTION_H_
 #define POWERCUT_TRACER_STREAM_INSTRUCTION_H_
@@ -20,7 +20,8 @@ enum powercut_instruction_kind {
   kPowercutInsnSfence,
   kPowercutInsnMfence,
   kPowercutInsnLfence,
-  kPowercutInsnNtStore,     /* movnti, movntq, movntdq, movntps, movntpd, maskmovq, maskmovdqu; SSE, AVX and AVX-512 */
+  kPowercutInsnNtStore,     /* movnti, movntq, movntdq, movntps, movntpd, maskmovq, maskmovdqu; SSE, AVX and AVX-512;
+                               the direct stores movdiri and movdir64b */
   kPowercutInsnStringStore, /* rep movs, rep stos */
 };
 
@@ -28,6 +29,14 @@ enum powercut_instruction_kind {
  */
 enum { kPowercutNoRegister = 16, kPowercutRip = 17 };
 enum { kPowercutSegmentNone = 0, kPowercutSegmentFs = 1, kPowercutSegmentGs = 2 };
+
+/* Which parts of its memory operand a store leaves alone. */
+enum powercut_store_mask {
+  kPowercutMaskNone,
+  kPowercutMaskElements,   /* EVEX with a mask register, vmaskmov, vpmaskmov: elements whose bit is clear */
+  kPowercutMaskCompressed, /* vcompress, vpcompress: the elements whose bit is set are stored one after the other */
+  kPowercutMaskBytes       /* maskmovq, maskmovdqu, vmaskmovdqu: the highest bits of a register's bytes decide */
+};
 
 typedef struct powercut_instruction {
   uint8_t kind;   /* powercut_instruction_kind */
@@ -37,10 +46,33 @@ typedef struct powercut_instruction {
   uint8_t base, index, shift, segment;
   uint8_t narrow; /* truncated to 32 bits */
   int32_t displacement;
+  uint8_t whole;    /* movdir64b: never torn */
+  uint8_t locked;   /* LOCK prefix, or an xchg with memory: a fence, and the store is atomic */
+  uint8_t compares; /* cmpxchg and its kin: stores nothing when ZF is clear afterwards */
+  uint8_t cpuid;
+  uint8_t may_request;   /* xchg rbx, rbx: ends a client request behind the bytes of powercut_is_request() */
+  uint8_t mask;          /* powercut_store_mask */
+  uint8_t mask_register; /* of kPowercutMaskBytes: xmm or mm */
+  uint8_t mask_is_mmx;
 } powercut_instruction;
 
 /* The instruction at `bytes`, of which `available` can be read. */
 powercut_instruction powercut_decode(const uint8_t* bytes, uint32_t available);
+
+/* A flush's address from its operand and the values of the registers in it (0 for those that it has not). `next` is the
+ * address of the next instruction. */
+uint64_t powercut_flush_address(const powercut_instruction* flush, uint64_t base, uint64_t index, uint64_t segment_base,
+                                uint64_t next);
+
+/* EBX of CPUID leaf 7, with clwb and clflushopt shown: programs that ask which flush there is take the path that they
+ * take on real hardware. No host executes the flushes, so it does not matter what the processor knows. */
+uint32_t powercut_shown_features(uint32_t leaf, uint32_t subleaf, uint32_t ebx);
+
+/* Whether these bytes begin one of Valgrind's client requests (valgrind.h) as programs carry them, mark.h among them:
+ * rax holds the address of the arguments, rdx the answer. They stand before the xchg rbx, rbx and leave rdi as it was.
+ */
+enum { kPowercutRequestSize = 16 };
+int powercut_is_request(const uint8_t bytes[kPowercutRequestSize]);
 
 #ifdef __cplusplus
 }

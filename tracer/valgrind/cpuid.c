@@ -6,14 +6,15 @@
 #include "libvex_guest_amd64.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_machine.h"
+#include "tracer/stream/instruction.h"
 
-enum { kFeatures = 7, kClflushopt = 1u << 23, kClwb = 1u << 24 };
+enum { kFeatures = 7 };
 
 static void complete(VexGuestAMD64State* state, ULong leaf) {
   /* A processor model that ends before leaf 7 gets one. */
   if ((UInt)leaf == 0 && (UInt)state->guest_RAX < kFeatures) state->guest_RAX = kFeatures;
   /* Of every subleaf: VEX does not keep RCX for us, and the bits mean nothing in the others. */
-  if ((UInt)leaf == kFeatures) state->guest_RBX = (UInt)state->guest_RBX | kClflushopt | kClwb;
+  if ((UInt)leaf == kFeatures) state->guest_RBX = powercut_shown_features(kFeatures, 0, (UInt)state->guest_RBX);
 }
 
 Bool pc_is_cpuid(const IRDirty* dirty) {

@@ -4,6 +4,7 @@
 #include "powercut/mark.h"
 #include "pub_tool_debuginfo.h"
 #include "pub_tool_libcbase.h"
+#include "tracer/stream/marks.h"
 #include "tracer/valgrind/pool_files.h"
 #include "tracer/valgrind/recorder.h"
 #include "tracer/valgrind/runs.h"
@@ -83,39 +84,23 @@ static Bool pmemcheck_request(ThreadId tid, UWord* args, UWord* answer) {
   }
 }
 
-static const HChar* text_of(UWord text) { return text == 0 ? "" : (const HChar*)text; }
-
-static Bool powercut_request(ThreadId tid, UWord* args, UWord* answer) {
-  powercut_stream* stream = pc_stream();
+static Bool powercut_request(ThreadId tid, UWord* args) {
+  unsigned texts, bytes;
   switch (args[0]) {
     case POWERCUT_MARK_ACTIVE:
     case POWERCUT_MARK_SERVE:
     case POWERCUT_MARK_RUN:
       return True; /* answered, whether anything is recorded or not */
-    case POWERCUT_MARK_BEGIN:
-      powercut_stream_op_begin(stream, pc_site(tid), (UInt)args[1], (const void*)args[2], args[3], (const void*)args[4],
-                               args[5]);
-      return True;
-    case POWERCUT_MARK_END:
-      powercut_stream_op_end(stream, pc_site(tid), (UInt)args[1], (const void*)args[2], args[3]);
-      return True;
-    case POWERCUT_MARK_POINT:
-      powercut_stream_marker(stream, pc_site(tid), text_of(args[1]));
-      return True;
     case POWERCUT_MARK_POOL:
       pc_pool_registered(args[1], args[2], True);
       return True;
     case POWERCUT_MARK_POOLS_END:
       pc_pools_end();
       return True;
-    case POWERCUT_MARK_PHASE:
-      powercut_stream_phase(stream, pc_site(tid), args[1] != 0, text_of(args[2]));
-      return True;
-    case POWERCUT_MARK_CUT:
-      powercut_stream_plain(stream, kPowercutCut, pc_site(tid));
-      return True;
     default:
-      return False;
+      if (!powercut_mark_reads(args[0], &texts, &bytes)) return False;
+      powercut_stream_mark(pc_stream(), pc_site(tid), (const uint64_t*)args);
+      return True;
   }
 }
 
@@ -127,5 +112,5 @@ Bool pc_client_request(ThreadId tid, UWord* args, UWord* answer) {
   if (args[0] == POWERCUT_MARK_SERVE) *answer = pc_serve();
   if (args[0] == POWERCUT_MARK_RUN) pc_begin_run();
   if (!pc_recording()) return True;
-  return base == kPmcBase ? pmemcheck_request(tid, args, answer) : powercut_request(tid, args, answer);
+  return base == kPmcBase ? pmemcheck_request(tid, args, answer) : powercut_request(tid, args);
 }

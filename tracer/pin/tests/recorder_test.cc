@@ -6,7 +6,6 @@
 #include <atomic>
 #include <thread>
 
-#include "tracer/pin/elements.h"
 #include "tracer/pin/tests/program.h"
 
 namespace powercut::pin {

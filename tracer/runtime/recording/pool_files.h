@@ -10,18 +10,19 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "tracer/stream/pool_file.h"
 
 namespace powercut::runtime {
 
 class PoolFiles {
  public:
-  struct File {
-    std::string path;
-    dev_t device = 0;
-    ino_t inode = 0;     // 0: not seen yet; the program may create the file, or replace it
-    uint64_t size = 0;   // as it was last told
-    bool block = false;  // a block device: a file of sectors that system calls write
+  // The program may create the file, or replace it. `size`: as it was last told.
+  struct File : PoolFile {
+    File(std::string of, bool is_block) : block(is_block) { path = std::move(of); }
+    bool block;  // a block device: a file of sectors that system calls write
   };
   struct Open {
     uint32_t pool;

@@ -1,6 +1,6 @@
-// The requests of targets/include/powercut/mark.h: where operations begin and end, and what they answered.
-#ifndef POWERCUT_TRACER_PIN_MARKS_H_
-#define POWERCUT_TRACER_PIN_MARKS_H_
+// The requests of targets/include/powercut/mark.h, copied from the program and answered.
+#ifndef POWERCUT_TRACER_PIN_REQUESTS_H_
+#define POWERCUT_TRACER_PIN_REQUESTS_H_
 
 #include <stdint.h>
 
@@ -19,4 +19,4 @@ uint64_t answer_mark(Recorder& recorder, PoolFiles& pools, uint32_t thread, uint
 
 }  // namespace pin
 }  // namespace powercut
-#endif  // POWERCUT_TRACER_PIN_MARKS_H_
+#endif  // POWERCUT_TRACER_PIN_REQUESTS_H_

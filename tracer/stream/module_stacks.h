@@ -1,6 +1,7 @@
-// Call stacks and the modules that their addresses lie in, each written to the stream once.
-#ifndef POWERCUT_TRACER_PIN_STACKS_H_
-#define POWERCUT_TRACER_PIN_STACKS_H_
+// Call stacks and the modules that their addresses lie in, each written to the stream once: for a tracer that is told
+// which modules its program has loaded. C++11 without exceptions or RTTI, as a Pin kit asks.
+#ifndef POWERCUT_TRACER_STREAM_MODULE_STACKS_H_
+#define POWERCUT_TRACER_STREAM_MODULE_STACKS_H_
 
 #include <stdint.h>
 
@@ -11,11 +12,10 @@
 #include "tracer/stream/stream.h"
 
 namespace powercut {
-namespace pin {
 
-class Stacks {
+class ModuleStacks {
  public:
-  explicit Stacks(powercut_stream* stream) : stream_(stream) {}
+  explicit ModuleStacks(powercut_stream* stream) : stream_(stream) {}
 
   // `end` is one past the last byte. `bias` is what loading added to the addresses in the file.
   void load(const std::string& path, uint64_t begin, uint64_t end, uint64_t bias);
@@ -39,6 +39,5 @@ class Stacks {
   uint32_t stacks_ = 0;
 };
 
-}  // namespace pin
 }  // namespace powercut
-#endif  // POWERCUT_TRACER_PIN_STACKS_H_
+#endif  // POWERCUT_TRACER_STREAM_MODULE_STACKS_H_

@@ -1,4 +1,4 @@
-#include "tracer/pin/marks.h"
+#include "tracer/pin/requests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

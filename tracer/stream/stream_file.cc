@@ -1,11 +1,10 @@
-#include "tracer/pin/stream_file.h"
+#include "tracer/stream/stream_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 namespace powercut {
-namespace pin {
 namespace {
 
 constexpr size_t kBuffer = 1 << 20;
@@ -48,5 +47,4 @@ int StreamFile::write_all(void* self, const void* bytes, size_t size) {
   return 0;
 }
 
-}  // namespace pin
 }  // namespace powercut

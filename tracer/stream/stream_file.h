@@ -1,6 +1,7 @@
-// The file that a stream is written to (tracer/stream/STREAM.md).
-#ifndef POWERCUT_TRACER_PIN_STREAM_FILE_H_
-#define POWERCUT_TRACER_PIN_STREAM_FILE_H_
+// The file that a stream is written to (STREAM.md), by a tracer that has a C library. C++11 without exceptions or RTTI,
+// as a Pin kit asks.
+#ifndef POWERCUT_TRACER_STREAM_STREAM_FILE_H_
+#define POWERCUT_TRACER_STREAM_STREAM_FILE_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +11,6 @@
 #include "tracer/stream/stream.h"
 
 namespace powercut {
-namespace pin {
 
 class StreamFile {
  public:
@@ -33,6 +33,5 @@ class StreamFile {
   powercut_stream stream_ = {};
 };
 
-}  // namespace pin
 }  // namespace powercut
-#endif  // POWERCUT_TRACER_PIN_STREAM_FILE_H_
+#endif  // POWERCUT_TRACER_STREAM_STREAM_FILE_H_

@@ -1,4 +1,4 @@
-#include "tracer/pin/stacks.h"
+#include "tracer/stream/module_stacks.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 namespace powercut {
-namespace pin {
 namespace {
 
 // Without links, so that the same library has the same name in every trace. Pin's run-time library need not have
@@ -23,7 +22,7 @@ std::string canonical(const std::string& path) {
 
 }  // namespace
 
-void Stacks::load(const std::string& path, uint64_t begin, uint64_t end, uint64_t bias) {
+void ModuleStacks::load(const std::string& path, uint64_t begin, uint64_t end, uint64_t bias) {
   if (begin >= end) return;
   unload(begin, end);
   const std::string name = canonical(path);
@@ -36,7 +35,7 @@ void Stacks::load(const std::string& path, uint64_t begin, uint64_t end, uint64_
   ranges_[begin] = Range{end, bias, module};
 }
 
-void Stacks::unload(uint64_t begin, uint64_t end) {
+void ModuleStacks::unload(uint64_t begin, uint64_t end) {
   auto at = ranges_.upper_bound(begin);
   if (at != ranges_.begin()) --at;
   while (at != ranges_.end() && at->first < end) {
@@ -49,7 +48,7 @@ void Stacks::unload(uint64_t begin, uint64_t end) {
   known_.clear();
 }
 
-uint32_t Stacks::number(const uint64_t* addresses, uint32_t count) {
+uint32_t ModuleStacks::number(const uint64_t* addresses, uint32_t count) {
   const std::vector<uint64_t> key(addresses, addresses + count);
   const auto at = known_.find(key);
   if (at != known_.end()) return at->second;
@@ -72,5 +71,4 @@ uint32_t Stacks::number(const uint64_t* addresses, uint32_t count) {
   return number;
 }
 
-}  // namespace pin
 }  // namespace powercut
