@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/test_support.h"
+#include "replayer/media/medium.h"
 #include "tracer/format/writer.h"
 
 namespace powercut {
@@ -74,7 +75,7 @@ std::vector<std::string> rows(const std::vector<Step>& steps, const std::string&
   }
   EXPECT_FALSE(writer->finish().has_value());
   const auto reader = TraceReader::open(file, &error);
-  const auto model = make_model(model_name, policy_under(persistency_of(model_name), AtomPolicy::kAny), kPool);
+  const auto model = make_model(model_name, AtomPolicy::kAny, kPool);
   PerformanceBugs bugs(*reader, use);
   Event event;
   while (reader->next(&event)) {

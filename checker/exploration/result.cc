@@ -2,6 +2,7 @@
 
 #include "base/result.h"
 #include "checker/exploration/ended.h"
+#include "replayer/media/medium.h"
 
 namespace powercut {
 
@@ -21,22 +22,7 @@ std::string Ended::reason(const Budget& budget, const std::string& sampled) cons
 std::vector<std::string> assumptions(const std::string& model, const std::string& atoms, const std::string& judged,
                                      bool store_buffers, double budget_seconds) {
   std::vector<std::string> out = {"persistency model " + model};
-  if (model == "block") {
-    out.push_back("a write is whole within an atomic write unit; units reach the medium in any order until a flush");
-  } else if (model == "flash") {
-    out.push_back("an interrupted program leaves a page that is erased, complete, or cannot be read");
-  } else {
-    out.push_back(
-        atoms == "any"
-            ? "aligned 8-byte pieces of a store persist whole, in any order; mem* calls are cut where their moves begin"
-        : atoms == "ascending"
-            ? "aligned 8-byte pieces of a store persist whole, from low to high addresses (assumes ascending)"
-            : "bytes of mem* calls persist in any order; 8-byte pieces of other stores whole, in any order");
-    out.push_back("a line is written back whole");
-    out.push_back("wide vector stores persist as whole words, by custom of processors");
-    out.push_back(store_buffers ? "visibility is that of x86-TSO; flushes leave a store buffer in their order"
-                                : "visibility is sequentially consistent");
-  }
+  for (std::string& rule : persistency_of(model)->assumptions(atoms, store_buffers)) out.push_back(std::move(rule));
   out.push_back(judged);
   if (budget_seconds > 0) out.push_back("a budget in seconds: another run may get further");
   return out;

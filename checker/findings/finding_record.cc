@@ -5,6 +5,7 @@
 #include "base/json_field.h"
 #include "base/user_file.h"
 #include "checker/trace/loaded_trace.h"
+#include "replayer/media/medium.h"
 #include "replayer/models/content_field.h"
 
 namespace powercut {
@@ -48,7 +49,7 @@ FindingRecord record_of(const JsonField& root) {
     const JsonField engine = root["engine"];
     out.model = engine["model"].text();
     out.atoms = engine["atoms"].text();
-    if (!make_model(out.model, AtomPolicy::kAny, kLineSize)) throw engine["model"].wrong("a persistency model");
+    if (persistency_of(out.model) == nullptr) throw engine["model"].wrong("a persistency model");
     if (!atom_policy(out.atoms)) throw engine["atoms"].wrong("an atom policy");
   }
   const JsonField point = root["crash_point"];

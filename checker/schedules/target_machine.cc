@@ -173,7 +173,10 @@ struct TargetMachine::Hooks {
 };
 
 TargetMachine::TargetMachine(const ThreadWork& work, const ClientChoices& choices, const Model& model)
-    : work_(work), choices_(choices), eadr_(model.name() == "eadr"), lines_(AtomPolicy::kAny, eadr_, pool_bytes()) {
+    : work_(work),
+      choices_(choices),
+      eadr_(model.rules().stores_at_once()),
+      lines_(AtomPolicy::kAny, eadr_, pool_bytes()) {
   current_machine = this;
   work.recorder->redirect([this](const Event& event) { on_event(event); });
   lines_.begin(model);

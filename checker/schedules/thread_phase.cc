@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "checker/schedules/recorded_threads.h"
+#include "replayer/media/medium.h"
 #include "tracer/record/key_bytes.h"
 #include "tracer/world/quiet_heap.h"
 
@@ -212,7 +213,7 @@ std::optional<EngineError> ThreadPhase::refuse(const ThreadWork& work) const {
 
 std::optional<EngineError> ThreadPhase::record(const ThreadWork& work, Progress* progress) {
   const RecordedThreads recorded = record_threads(
-      work, model_->name() == "eadr", [progress] { progress->steps.fetch_add(1, std::memory_order_relaxed); },
+      work, model_->rules().stores_at_once(), [progress] { progress->steps.fetch_add(1, std::memory_order_relaxed); },
       [this](const Event& event) { writer_->append(event); });
   counts_.schedules = counts_.ended = 1;
   counts_.steps = recorded.turns;

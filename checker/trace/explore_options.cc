@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/command_line.h"
+#include "replayer/media/medium.h"
 #include "xxhash.h"
 
 namespace powercut {
@@ -52,7 +53,7 @@ Executor::Options executor_options(const LoadedTrace& loaded, const std::string&
                                    int64_t budget) {
   const uint64_t pool_size = loaded.plan.scenario.pool_size;
   return {.pool_size = pool_size,
-          .policy = policy_under(persistency_of(model), policy),
+          .policy = persistency_of(model)->policy(policy),
           .persistency = persistency_of(model),
           .step_budget = step_budget(budget, pool_size),
           .globals = loaded.globals,
@@ -72,8 +73,8 @@ void add_model_options(CommandLine* command, std::string* model, std::string* at
 }
 
 std::optional<EngineError> check_model(const std::string& model, const std::string& atoms, const std::string& command) {
-  if (!make_model(model, AtomPolicy::kAny, kLineSize)) {
-    return usage_error("unknown model '" + model + "'", command, "Use one of: adr, eadr, block, flash.");
+  if (persistency_of(model) == nullptr) {
+    return usage_error("unknown model '" + model + "'", command, "Use one of: " + all_model_names() + ".");
   }
   if (!atom_policy(atoms)) {
     return usage_error("unknown atom policy '" + atoms + "'", command, "Use one of: any, ascending, byte.");
@@ -82,14 +83,12 @@ std::optional<EngineError> check_model(const std::string& model, const std::stri
 }
 
 std::optional<EngineError> check_search(const LoadedTrace& loaded, const std::string& model, const std::string& atoms) {
-  const bool fits =
-      loaded.device.medium == POWERCUT_MEMORY ? !is_device(persistency_of(model)) : model == loaded.own_model();
-  if (!fits) {
+  const Medium& medium = loaded.medium();
+  const Persistency* fits = medium.model_for(model);
+  if (fits == nullptr || fits->name() != model) {
     return usage_error(
-        "the target's pool is " + loaded.medium_name() + ", of which the model " + model + " says nothing",
-        loaded.trace,
-        loaded.device.medium == POWERCUT_MEMORY ? "Use --model adr or eadr."
-                                                : "Use --model " + std::string(loaded.own_model()) + ".");
+        "the target's pool is " + std::string(medium.called) + ", of which the model " + model + " says nothing",
+        loaded.trace, "Use --model " + medium.model_names() + ".");
   }
   const Search& search = loaded.plan.search;
   if (!is_tree(loaded.plan, loaded.metadata)) return std::nullopt;

@@ -6,7 +6,7 @@
 
 #include "checker/trace/recovery_rules.h"
 #include "replayer/executor/process_modules.h"
-#include "replayer/models/model.h"
+#include "replayer/media/medium.h"
 #include "tracer/format/reader.h"
 #include "tracer/record/plan.h"
 #include "tracer/record/target_library.h"
@@ -28,18 +28,13 @@ struct LoadedTrace {
   std::vector<CodeEdit> edits;       // of recovery, when the trace was edited
   uint64_t events = 0;
 
-  // The model that its medium has.
-  const char* own_model() const {
-    return device.medium == POWERCUT_BLOCK ? "block" : device.medium == POWERCUT_FLASH ? "flash" : "adr";
+  const Medium& medium() const { return *medium_of_kind(device.medium); }
+  std::string own_model() const { return std::string(medium().own_model().name()); }
+  // The name of the model that `asked` means on this medium; `asked` itself where the medium has no such model.
+  std::string model_for(const std::string& asked) const {
+    const Persistency* model = medium().model_for(asked);
+    return model == nullptr ? asked : std::string(model->name());
   }
-  // "memory", "a block device"
-  std::string medium_name() const {
-    return device.medium == POWERCUT_BLOCK   ? "a block device"
-           : device.medium == POWERCUT_FLASH ? "raw flash"
-                                             : "memory";
-  }
-  // "adr", the default, is of a device that device's own.
-  std::string model_for(const std::string& asked) const { return asked == "adr" ? own_model() : asked; }
   bool explored_at_start() const { return !plan.scenario.phases.empty() && plan.scenario.phases[0].explore; }
 };
 

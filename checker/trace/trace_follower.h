@@ -19,6 +19,7 @@
 #include "replayer/crash_points/crash_points.h"
 #include "replayer/crash_points/frontier.h"
 #include "replayer/crash_points/line_timeline.h"
+#include "replayer/media/medium.h"
 #include "tracer/format/trace_names.h"
 
 namespace powercut {

@@ -6,6 +6,7 @@
 
 #include "base/event_stream.h"
 #include "engine/commands.h"
+#include "replayer/media/medium.h"
 #include "tracer/format/trace_names.h"
 #include "tracer/record/target_library.h"
 
@@ -72,9 +73,7 @@ Result<Json> describe(const DescribeOptions& asked) {
       Result<powercut_device> pool = library->device(config);
       if (!pool) return pool.error();
       if (pool->medium != POWERCUT_MEMORY) {
-        device = {{"medium", pool->medium == POWERCUT_BLOCK ? "block" : "flash"},
-                  {"bytes", pool->bytes},
-                  {"unit", pool->unit}};
+        device = {{"medium", medium_of_kind(pool->medium)->name}, {"bytes", pool->bytes}, {"unit", pool->unit}};
       }
       break;
     }

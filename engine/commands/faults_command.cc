@@ -43,7 +43,7 @@ int run_faults(const FaultOptions& options, double watchdog_seconds, EventStream
   if (const auto of = foreign_to(options.kind, loaded.device.medium)) {
     return events.error(usage_error(std::string(name_of(options.kind)) + " is a fault of " + *of +
                                         ", and the pool of '" + loaded.plan.target.name + "' is " +
-                                        loaded.medium_name(),
+                                        std::string(loaded.medium().called),
                                     "--fault", "Leave it out: without --fault every kind that fits is tried."));
   }
   events.hello("faults");

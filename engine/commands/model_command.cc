@@ -11,6 +11,7 @@
 #include "boost/multiprecision/cpp_int.hpp"
 #include "engine/commands.h"
 #include "replayer/crash_points/crash_points.h"
+#include "replayer/media/medium.h"
 #include "replayer/schedules/program_machine.h"
 #include "replayer/schedules/search.h"
 #include "tracer/format/trace_names.h"
@@ -230,7 +231,7 @@ Visibility visibility_of(const json& request, const ThreadProgram& program, Atom
 
 json frontiers_of(const ThreadProgram& program, const std::string& model, AtomPolicy policy, uint64_t pool_size,
                   Visibility visibility) {
-  ProgramMachine machine(program, pool_size, policy, model == "eadr", visibility);
+  ProgramMachine machine(program, pool_size, policy, persistency_of(model)->stores_at_once(), visibility);
   json frontiers = json::array();
   const auto search = make_search(
       "bounded", &machine, {}, [&] { frontiers.push_back(describe(machine, model, policy, pool_size)); },

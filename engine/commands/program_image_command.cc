@@ -15,6 +15,7 @@
 #include "checker/subjects/program/outputs/judge.h"
 #include "engine/commands.h"
 #include "powercut/contents.h"
+#include "replayer/media/medium.h"
 
 namespace powercut {
 namespace {
@@ -70,7 +71,7 @@ Result<FoundImage> image_of(const FindingRecord& record, const std::string& trac
                        "Name the trace that the finding was made on; 'powercut run' tells whether it is still there.");
   };
   const std::optional<AtomPolicy> policy = atom_policy(record.atoms);
-  if (!policy || !make_model(record.model, *policy, kLineSize)) return elsewhere("the finding names an unknown model");
+  if (!policy || persistency_of(record.model) == nullptr) return elsewhere("the finding names an unknown model");
   auto walk = loaded.follower(record.model, *policy, nullptr);
   if (!walk) return walk.error();
   TraceFollower& follower = **walk;

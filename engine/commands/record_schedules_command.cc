@@ -15,6 +15,7 @@
 #include "checker/trace/explore_options.h"
 #include "engine/commands.h"
 #include "engine/stream_metadata.h"
+#include "replayer/media/medium.h"
 #include "tracer/other_files/changed_files.h"
 #include "tracer/view/open_trace.h"
 #include "tracer/view/trace_stats.h"
@@ -66,7 +67,7 @@ Result<Json> record(Options& options, const EventStream& events) {
   for (const std::string& status : options.allowed) options.search.allowed.insert(std::stoi(status));
   options.search.limits.preemptions = options.preemptions;
   options.program.most_seconds = options.search.most_seconds;
-  options.program.every_store = options.search.model == "eadr";
+  options.program.every_store = persistency_of(options.search.model)->stores_at_once();
   auto guardian = Guardian::start(options.work);
   if (!guardian) return guardian.error();
   events.end_when_unheard();  // nobody wants more schedules, and the pools are the user's again

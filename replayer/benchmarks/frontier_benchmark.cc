@@ -14,6 +14,7 @@
 
 #include "replayer/crash_points/crash_points.h"
 #include "replayer/crash_points/frontier.h"
+#include "replayer/media/medium.h"
 
 namespace powercut {
 namespace {

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "replayer/crash_points/test_traces.h"
+#include "replayer/media/medium.h"
 #include "replayer/models/plain_model.h"
 
 namespace powercut {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "replayer/crash_points/test_traces.h"
+#include "replayer/media/medium.h"
 #include "replayer/models/plain_model.h"
 
 namespace powercut {

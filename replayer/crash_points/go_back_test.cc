@@ -5,6 +5,7 @@
 #include "replayer/crash_points/crash_points.h"
 #include "replayer/crash_points/frontier.h"
 #include "replayer/crash_points/test_traces.h"
+#include "replayer/media/medium.h"
 
 namespace powercut {
 namespace {

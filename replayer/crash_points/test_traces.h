@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "replayer/models/model.h"
+#include "replayer/media/medium.h"
 
 namespace powercut::testing {
 

@@ -31,6 +31,7 @@
 #include "replayer/undecided/line_set.h"
 #include "replayer/undecided/nested_cuts.h"
 #include "replayer/undecided/undecided_memory.h"
+#include "replayer/media/medium.h"
 #include "tracer/runtime/hooks.h"
 #include "tracer/world/memory_range.h"
 #include "tracer/world/pool_memory.h"
@@ -42,7 +43,7 @@ class Executor {
   struct Options {
     uint64_t pool_size = 0;
     AtomPolicy policy = AtomPolicy::kAny;
-    Persistency persistency = Persistency::kAdr;
+    const Persistency* persistency = &default_persistency();
     int64_t step_budget = 0;
     std::vector<MemoryRange> globals;  // the target's writable data
     // Code that is not the target's: a fault in here is a failure of the harness and kills the process.

@@ -32,7 +32,7 @@ void RecoveryFollower::begin(Decisions* decisions, std::vector<Cut>* cuts) {
   begin_path(decisions);
   cuts_ = cuts;
   decided_before_ = memory_->mark().decided;
-  nested_.emplace(options_.policy, options_.persistency);
+  nested_.emplace(options_.policy, *options_.persistency);
 }
 
 void RecoveryFollower::begin(Decisions* decisions, PathListener* listener) {
@@ -117,7 +117,7 @@ void RecoveryFollower::flush(uint64_t offset, FlushKind kind, CodePlace place) {
 
 void RecoveryFollower::fence(FenceKind kind, CodePlace place) {
   const QuietHeap quiet;
-  if (is_device(options_.persistency) != (kind == FenceKind::kDevice)) return;  // it orders nothing here
+  if (!options_.persistency->has_fence(kind)) return;  // it orders nothing here
   if (!options_.edits.empty() && edits_at(place).drop) return;
   if (options_.list_sites) note_site(true, static_cast<uint8_t>(kind), place);
   make_fence(place);

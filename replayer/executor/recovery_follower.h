@@ -17,6 +17,7 @@
 #include "replayer/executor/loop_watch.h"
 #include "replayer/undecided/nested_cuts.h"
 #include "replayer/undecided/undecided_memory.h"
+#include "replayer/media/medium.h"
 #include "tracer/runtime/hooks.h"
 #include "tracer/world/code_place.h"
 
@@ -69,7 +70,7 @@ class RecoveryFollower {
  public:
   struct Options {
     AtomPolicy policy = AtomPolicy::kAny;
-    Persistency persistency = Persistency::kAdr;
+    const Persistency* persistency = &default_persistency();
     std::vector<CodeEdit> edits = {};
     bool list_sites = false;
     MemoryRange own_code = {};

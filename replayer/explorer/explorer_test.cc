@@ -9,6 +9,7 @@
 #include "replayer/crash_points/crash_points.h"
 #include "replayer/crash_points/frontier.h"
 #include "replayer/explorer/test_tiny_subject.h"
+#include "replayer/media/medium.h"
 
 namespace powercut {
 namespace {
@@ -52,7 +53,7 @@ class ExplorerTest : public ::testing::Test {
   }
 
   Executor executor_;
-  std::unique_ptr<Model> model_ = make_adr(AtomPolicy::kAny, testing::kSchemePool);
+  std::unique_ptr<Model> model_ = make_model("adr", AtomPolicy::kAny, testing::kSchemePool);
   Frontier frontier_{executor_.pool()};
   uint64_t events_ = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "replayer/explorer/explorer.h"
 #include "replayer/explorer/test_scheme_draw.h"
+#include "replayer/media/medium.h"
 
 namespace powercut {
 namespace {

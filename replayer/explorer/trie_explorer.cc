@@ -28,7 +28,7 @@ class Execution final : public PathListener {
   Execution(const Parts& parts, const UndecidedMemory::Mark& start)
       : parts_(parts),
         recorder_(parts.trie),
-        nested_(parts.executor->options().policy, parts.executor->options().persistency),
+        nested_(parts.executor->options().policy, *parts.executor->options().persistency),
         digests_(parts.executor, start, parts.answer) {}
 
   RecoveryTrie::Recorder& recorder() { return recorder_; }
@@ -178,7 +178,7 @@ class TrieExplorer final : public MemoExplorer {
     bool met = false;  // another one goes on from here
   };
 
-  Way new_way() const { return {{}, NestedCuts(executor_->options().policy, executor_->options().persistency), {}}; }
+  Way new_way() const { return {{}, NestedCuts(executor_->options().policy, *executor_->options().persistency), {}}; }
 
   // ---- the first cut -----------------------------------------------------------------------------
   void set_base(uint64_t line) {

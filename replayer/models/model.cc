@@ -4,8 +4,10 @@
 
 namespace powercut {
 
-Model::Model(AtomPolicy policy, uint64_t pool_size)
-    : pending_(policy), durable_(static_cast<uint8_t*>(std::calloc(pool_size + kLineSize, 1))) {
+Model::Model(const Persistency& rules, AtomPolicy wanted, uint64_t pool_size)
+    : pending_(rules.policy(wanted)),
+      rules_(rules),
+      durable_(static_cast<uint8_t*>(std::calloc(pool_size + kLineSize, 1))) {
   if (durable_ == nullptr) throw std::bad_alloc();
 }
 
@@ -46,10 +48,18 @@ void Model::go_back() {
   unvisited_ = kept_->unvisited;
 }
 
+Durable Model::made_durable(const Event& event) const {
+  if (event.kind == EventKind::kFlush) return rules_.by_flush(static_cast<FlushKind>(event.code));
+  return rules_.has_fence(static_cast<FenceKind>(event.code)) ? rules_.by_fence() : Durable::kNothing;
+}
+
 void Model::fence(const Event& event) {
+  const Durable durable = made_durable(event);
+  if (durable == Durable::kAll) return cut();
+  if (durable != Durable::kOfThread) return;
   // Valid while the fence is applied: it asks for no other list.
-  const std::vector<uint64_t>& raised = pending_.raised_by_fence(event.thread);
-  pending_.fence(event.thread);
+  const std::vector<uint64_t>& raised = pending_.raised_by_fence(thread_of(event));
+  pending_.fence(thread_of(event));
   for (uint64_t line : raised) absorb(line);
 }
 
@@ -68,16 +78,8 @@ void Model::note_for_begin(const Event& event) {
 }
 
 void Model::store(const Event& event) {
-  const StoreTraits traits = StoreTraits::of(event.kind == EventKind::kNtStore, event.flags);
-  pending_.store(event.index, event.thread, event.stack, traits, event.addr, event.value);
-}
-
-std::unique_ptr<Model> make_model(std::string_view name, AtomPolicy policy, uint64_t pool_size) {
-  if (name == "adr") return make_adr(policy, pool_size);
-  if (name == "eadr") return make_eadr(policy, pool_size);
-  if (name == "block") return make_block(pool_size);
-  if (name == "flash") return make_flash(pool_size);
-  return nullptr;
+  const StoreTraits traits = rules_.taken(StoreTraits::of(event.kind == EventKind::kNtStore, event.flags));
+  pending_.store(event.index, thread_of(event), event.stack, traits, event.addr, event.value);
 }
 
 }  // namespace powercut

@@ -1,5 +1,5 @@
 // A persistency model: which contents each line may have after a power cut at each instant of a trace.
-// One file per model (adr.cc, eadr.cc; of devices block.cc, flash.cc) behind this interface; DESIGN of the rules:
+// Its rules are those of persistency.h, which each medium says in its folder (replayer/media); why they are right:
 // line_log.h and MODELS.md.
 #ifndef POWERCUT_REPLAYER_MODELS_MODEL_H_
 #define POWERCUT_REPLAYER_MODELS_MODEL_H_
@@ -7,12 +7,11 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "replayer/models/candidates.h"
 #include "replayer/models/pending_lines.h"
+#include "replayer/models/persistency.h"
 #include "tracer/format/trace.h"
 
 namespace powercut {
@@ -22,37 +21,12 @@ inline constexpr size_t kCandidateLimit = 1 << 16;
 // The same for a line under a nested cut, whose sets multiply with those of the cut before.
 inline constexpr size_t kNestedCandidateLimit = 1 << 12;
 
-// What a power cut does to stores, by the names of the models.
-enum class Persistency : uint8_t { kAdr, kEadr, kBlock, kFlash };
-inline Persistency persistency_of(std::string_view model) {
-  return model == "eadr"    ? Persistency::kEadr
-         : model == "block" ? Persistency::kBlock
-         : model == "flash" ? Persistency::kFlash
-                            : Persistency::kAdr;
-}
-inline bool is_device(Persistency persistency) { return persistency >= Persistency::kBlock; }
-// How stores are torn: of a device as it says, whatever is wanted.
-inline AtomPolicy policy_under(Persistency persistency, AtomPolicy wanted) {
-  return persistency == Persistency::kBlock   ? AtomPolicy::kUnits
-         : persistency == Persistency::kFlash ? AtomPolicy::kAny
-                                              : wanted;
-}
-
-// Stores of a device: to a unit of sectors, and to a page or an erase block.
-inline StoreTraits unit_write() { return {.non_temporal = true, .memcall = false, .whole = true, .continues = false}; }
-inline StoreTraits page_write() { return {.non_temporal = false, .memcall = false, .whole = true, .continues = false}; }
-inline bool is_force(const Event& event) {
-  return event.kind == EventKind::kFlush && static_cast<FlushKind>(event.code) == FlushKind::kForce;
-}
-inline bool is_device_flush(const Event& event) {
-  return event.kind == EventKind::kFence && static_cast<FenceKind>(event.code) == FenceKind::kDevice;
-}
-
 class Model {
  public:
-  Model(AtomPolicy policy, uint64_t pool_size);
+  // Precondition: `rules` outlive it.
+  Model(const Persistency& rules, AtomPolicy wanted, uint64_t pool_size);
   virtual ~Model() = default;
-  virtual std::string_view name() const = 0;
+  const Persistency& rules() const { return rules_; }
 
   // Asked first for each event, and at the end of the trace with null: whether the instant after the event before it is
   // a crash point that only this shows to be one. `next` has not begun.
@@ -83,6 +57,10 @@ class Model {
   void store(const Event& event);
   void fence(const Event& event);
   void cut();
+  // What a flush or a fence makes durable.
+  Durable made_durable(const Event& event) const;
+  // The event's thread, where the medium tells threads apart.
+  uint32_t thread_of(const Event& event) const { return rules_.by_threads() ? event.thread : 0; }
 
   // What has to be known of the last event, to tell whether the instant before an operation begins is a crash point.
   void note_for_begin(const Event& event);
@@ -94,6 +72,7 @@ class Model {
   PendingLines pending_;
 
  private:
+  const Persistency& rules_;
   struct Free {
     void operator()(uint8_t* bytes) const { std::free(bytes); }
   };
@@ -109,13 +88,6 @@ class Model {
   std::optional<Kept> kept_;
   bool unvisited_ = false;  // there are images that no crash point had so far
 };
-
-// `name` is "adr", "eadr", "block" or "flash"; null for any other. Devices have an atom policy of their own.
-std::unique_ptr<Model> make_model(std::string_view name, AtomPolicy policy, uint64_t pool_size);
-std::unique_ptr<Model> make_adr(AtomPolicy policy, uint64_t pool_size);
-std::unique_ptr<Model> make_eadr(AtomPolicy policy, uint64_t pool_size);
-std::unique_ptr<Model> make_block(uint64_t pool_size);
-std::unique_ptr<Model> make_flash(uint64_t pool_size);
 
 }  // namespace powercut
 #endif  // POWERCUT_REPLAYER_MODELS_MODEL_H_

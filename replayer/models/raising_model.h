@@ -1,6 +1,7 @@
-// A model in which stores add contents and some events take them away, by raising the floor of lines: adr and those of
-// devices. Its crash points are before each such event that takes a content from a line, after every operation's end,
-// before one begins where there were stores since, and at the end. Why these suffice: MODELS.md, "Crash points".
+// A model in which stores add contents and some events take them away, by raising the floor of lines: all but eadr. Its
+// rules (persistency.h) say which. Its crash points are before each event that takes a content from a line, after every
+// operation's end, before one begins where there were stores since, and at the end. Why these suffice: MODELS.md,
+// "Crash points".
 #ifndef POWERCUT_REPLAYER_MODELS_RAISING_MODEL_H_
 #define POWERCUT_REPLAYER_MODELS_RAISING_MODEL_H_
 
@@ -8,27 +9,28 @@
 
 namespace powercut {
 
-class RaisingModel : public Model {
+class RaisingModel final : public Model {
  public:
   using Model::Model;
 
-  bool crash_ahead_of(const Event* next) final { return crash_ahead_of_begin(next) && note_visit(); }
-  bool crash_before(const Event& event) final { return raises(event) && note_visit(); }
-  void apply(const Event& event) final {
+  bool crash_ahead_of(const Event* next) override { return crash_ahead_of_begin(next) && note_visit(); }
+  bool crash_before(const Event& event) override { return raises(event) && note_visit(); }
+  void apply(const Event& event) override {
     change(event);
     note_for_begin(event);
   }
-  bool crash_after(const Event& event) final { return event.kind == EventKind::kOpEnd && note_visit(); }
+  bool crash_after(const Event& event) override { return event.kind == EventKind::kOpEnd && note_visit(); }
 
- protected:
+ private:
   // Whether the event takes a content away from some line.
-  virtual bool raises(const Event& event) = 0;
-  virtual void change(const Event& event) = 0;
+  bool raises(const Event& event);
+  bool flush_raises(const Event& event);
+  bool fence_raises(const Event& event);
+  void change(const Event& event);
+  void flush(const Event& event);
   bool takes_away(uint64_t line, const LineLog& log, const LineLog::Selection& durable) const {
     return shrinks(log, durable, floor(line), pending_.policy(), kCandidateLimit);
   }
-
- private:
   bool note_visit() {
     visited();
     return true;

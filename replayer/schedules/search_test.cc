@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "replayer/media/medium.h"
 #include "replayer/schedules/program_machine.h"
 
 namespace powercut {
@@ -134,7 +135,7 @@ ThreadProgram draw(std::mt19937_64* random, bool small) {
 // What the search's frontiers leave, by the model.
 std::set<Left> searched(const ThreadProgram& program, const char* model, std::optional<uint32_t> preemptions,
                         SearchCounts* counts = nullptr) {
-  ProgramMachine machine(program, kPoolSize, AtomPolicy::kAny, std::string(model) == "eadr");
+  ProgramMachine machine(program, kPoolSize, AtomPolicy::kAny, persistency_of(model)->stores_at_once());
   std::set<Left> out;
   SearchLimits limits;
   limits.preemptions = preemptions;

@@ -32,18 +32,17 @@ struct NestedStore {
 
 class NestedCuts {
  public:
-  // Under eadr each store is a crash point with that store in flight, and durable from the next one on (the crash
-  // points of eadr.cc). Under adr a crash point precedes each fence and `clflush` that makes a store durable (those of
-  // adr.cc); of a device, each flush and force of it.
-  NestedCuts(AtomPolicy policy, Persistency persistency)
-      : persistency_(persistency), pending_(policy_under(persistency, policy)) {}
+  // A crash point precedes each flush and fence that makes a store durable. Where stores are durable at once, each
+  // store is a crash point with that store in flight. Precondition: `rules` outlive it.
+  NestedCuts(AtomPolicy wanted, const Persistency& rules) : rules_(&rules), pending_(rules.policy(wanted)) {}
 
   // What recovery does next. `at_crash_point` is called where the power may fail: cut() is what is left then.
   using AtCrashPoint = absl::FunctionRef<void()>;
   void store(const StoreTraits& traits, uint64_t offset, std::span<const uint8_t> bytes, std::vector<uint64_t> stack,
              AtCrashPoint at_crash_point);
   void flush(uint64_t offset, FlushKind kind, AtCrashPoint at_crash_point);
-  void fence(AtCrashPoint at_crash_point);  // of a device: its flush
+  // A fence that the medium has.
+  void fence(AtCrashPoint at_crash_point);
 
   Cut cut(std::vector<Narrowed> narrowed) const { return {pending_, std::move(narrowed), stores_.size(), false}; }
   // The cut right after recovery has returned; nothing when it has stored nothing.
@@ -55,9 +54,7 @@ class NestedCuts {
  private:
   void land();
 
-  bool caches_persist() const { return persistency_ == Persistency::kEadr; }
-
-  Persistency persistency_;
+  const Persistency* rules_;
   PendingLines pending_;
   std::vector<NestedStore> stores_;
   std::vector<uint64_t> open_;  // lines stored to since they were seen durable

@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "replayer/media/memory/memory.h"
+
 namespace powercut {
 namespace {
 
@@ -12,7 +14,7 @@ class NestedCutsTest : public ::testing::Test {
  protected:
   // The number of stores that recovery has made at each crash point, over this course of events.
   template <typename Course>
-  static std::vector<uint64_t> crash_points(Persistency persistency, const Course& course) {
+  static std::vector<uint64_t> crash_points(const Persistency& persistency, const Course& course) {
     NestedCuts cuts(AtomPolicy::kAny, persistency);
     std::vector<uint64_t> out;
     course(&cuts, [&] { out.push_back(cuts.cut({}).stores_seen); });
@@ -36,7 +38,7 @@ TEST_F(NestedCutsTest, UnderAdrBeforeWhatMakesAStoreDurable) {
     cuts->flush(64, FlushKind::kClflush, at);  // durable by now
     cuts->fence(at);
   };
-  EXPECT_EQ(crash_points(Persistency::kAdr, course), (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(crash_points(adr(), course), (std::vector<uint64_t>{1, 2}));
 }
 
 TEST_F(NestedCutsTest, UnderEadrAfterEachStore) {
@@ -46,11 +48,11 @@ TEST_F(NestedCutsTest, UnderEadrAfterEachStore) {
     cuts->fence(at);
     store(cuts, 8, at);
   };
-  EXPECT_EQ(crash_points(Persistency::kEadr, course), (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(crash_points(eadr(), course), (std::vector<uint64_t>{1, 2}));
 }
 
 TEST_F(NestedCutsTest, UnderEadrTheStoreBeforeTheLastIsDurable) {
-  NestedCuts cuts(AtomPolicy::kAny, Persistency::kEadr);
+  NestedCuts cuts(AtomPolicy::kAny, eadr());
   const auto nowhere = [] {};
   store(&cuts, 0, nowhere);
   store(&cuts, 8, nowhere);
@@ -62,7 +64,7 @@ TEST_F(NestedCutsTest, UnderEadrTheStoreBeforeTheLastIsDurable) {
 }
 
 TEST_F(NestedCutsTest, AfterRecoveryThereIsACutWhereItHasStored) {
-  NestedCuts cuts(AtomPolicy::kAny, Persistency::kAdr);
+  NestedCuts cuts(AtomPolicy::kAny, adr());
   EXPECT_FALSE(cuts.cut_after({}));
   store(&cuts, 0, [] {});
   const std::optional<Cut> after = cuts.cut_after({});
@@ -72,7 +74,7 @@ TEST_F(NestedCutsTest, AfterRecoveryThereIsACutWhereItHasStored) {
 }
 
 TEST_F(NestedCutsTest, AllIsDurableWhenEveryStoreWasFlushedAndFenced) {
-  NestedCuts cuts(AtomPolicy::kAny, Persistency::kAdr), eadr(AtomPolicy::kAny, Persistency::kEadr);
+  NestedCuts cuts(AtomPolicy::kAny, adr()), at_once(AtomPolicy::kAny, eadr());
   const auto nowhere = [] {};
   EXPECT_TRUE(cuts.all_durable());
   store(&cuts, 0, nowhere);
@@ -85,8 +87,8 @@ TEST_F(NestedCutsTest, AllIsDurableWhenEveryStoreWasFlushedAndFenced) {
   EXPECT_TRUE(cuts.all_durable());
   store(&cuts, 0, nowhere);
   EXPECT_FALSE(cuts.all_durable());
-  store(&eadr, 0, nowhere);
-  EXPECT_TRUE(eadr.all_durable());
+  store(&at_once, 0, nowhere);
+  EXPECT_TRUE(at_once.all_durable());
 }
 
 }  // namespace

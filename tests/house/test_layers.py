@@ -208,6 +208,30 @@ def test_a_package_knows_nothing_of_those_above_it(package: str, above: set[str]
         assert not {other for other in imports(path, known) if other.split(".")[0] in above}, name
 
 
+def test_a_medium_is_asked_and_never_known_by_its_name() -> None:
+    """What is particular to a medium is said by its `Medium` and its `Persistency` (replayer/media)."""
+    table = (ROOT / "replayer/media/media.def").read_text(encoding="utf-8")
+    media = re.findall(r"MEDIUM\((\w+)\)", table)
+    assert len(media) >= 3
+    models = {"adr", "eadr", *media} - {"memory"}
+    compared = re.compile(rf'[!=]=\s*"(?:{"|".join(sorted(models))})"|"(?:{"|".join(sorted(models))})"\s*[!=]=')
+    assert compared.search('model == "eadr"')
+    for top in ("replayer", "checker", "engine"):
+        for path in sorted((ROOT / top).rglob("*")):
+            place = path.relative_to(ROOT).as_posix()
+            own = (
+                place.startswith("replayer/media/") or place == "replayer/models/plain_model.h"
+            )  # an opponent of tests
+            if path.suffix in (".cc", ".h") and not own and not place.endswith("_test.cc"):
+                found = compared.search(path.read_text(encoding="utf-8"))
+                assert not found, f"{place}: {found[0]}"
+    for medium in media:
+        assert f"const Medium& {medium}_medium()" in "".join(
+            path.read_text(encoding="utf-8") for path in sorted((ROOT / "replayer/media" / medium).glob("*.cc"))
+        )
+        assert list((ROOT / "replayer/media" / medium / "litmus").glob("*.toml")), f"{medium} has no litmus test"
+
+
 def test_a_strategy_is_asked_and_never_known_by_its_name() -> None:
     """A peculiarity of a strategy is a property of `Strategy` (replayer/strategies/strategy.h)."""
     home = "replayer/strategies/"

@@ -38,7 +38,7 @@ MUTANTS = (
     ),
     Mutant(
         name="no-crash-point-before-clflush",
-        file="replayer/media/memory/adr.cc",
+        file="replayer/models/raising_model.cc",
         old="if (!pending_.raised_by_clflush(event.addr)) return false;",
         new="return false;",
     ),

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "checker/exploration/reached_stores.h"
+#include "replayer/media/medium.h"
 #include "tracer/world/virtual_world.h"
 
 namespace powercut {
@@ -74,7 +75,7 @@ ExplorationResult result_of(const LoadedTrace& loaded, const ExploreOptions& opt
                            .lines_never_read = lines_never_read(explored),
                            .stores_never_reached = stores_never_reached(explored.reached),
                            .uninstrumented_calls = uninstrumented_calls(),
-                           .atoms = is_device(persistency_of(options.model)) ? "" : options.atoms,
+                           .atoms = persistency_of(options.model)->own_policy() ? "" : options.atoms,
                            .notes = std::move(notes)};
   out.counts["maxima"] = std::move(maxima);
   out.times["exploring_seconds"] = exploring == explored.sum.seconds.end() ? 0.0 : exploring->second;

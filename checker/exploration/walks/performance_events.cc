@@ -1,7 +1,7 @@
 #include "checker/exploration/walks/performance_events.h"
 
 #include "checker/exploration/performance_events.h"
-#include "replayer/models/model.h"
+#include "replayer/media/medium.h"
 #include "tracer/view/open_trace.h"
 
 namespace powercut {

@@ -14,6 +14,13 @@
 
 namespace powercut {
 
+inline bool is_force(const Event& event) {
+  return event.kind == EventKind::kFlush && static_cast<FlushKind>(event.code) == FlushKind::kForce;
+}
+inline bool is_device_flush(const Event& event) {
+  return event.kind == EventKind::kFence && static_cast<FenceKind>(event.code) == FenceKind::kDevice;
+}
+
 // A cell is a sector, or a page with its spare area; cells are numbered as the target numbers them.
 class DeviceCells {
  public:

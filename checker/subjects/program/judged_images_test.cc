@@ -27,7 +27,7 @@ struct LegalImages {
 LegalImages legal_images(const std::string& path) {
   TraceError error;
   auto reader = TraceReader::open(path, &error);
-  auto model = make_adr(AtomPolicy::kAny, kPool);
+  auto model = make_model("adr", AtomPolicy::kAny, kPool);
   LegalImages out;
   const auto visit = [&](uint64_t point) {
     std::vector<uint64_t> lines;

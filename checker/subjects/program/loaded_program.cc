@@ -11,7 +11,7 @@
 #include "base/user_file.h"
 #include "checker/subjects/program/commands/command.h"
 #include "powercut/contents.h"
-#include "replayer/models/model.h"
+#include "replayer/media/medium.h"
 
 namespace powercut {
 namespace {
@@ -133,8 +133,8 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::open(const ProgramOptions&
 
 Result<std::string> LoadedProgram::model(const std::string& wanted) const {
   const bool device = pools_.has_device();
-  if (device && (wanted == "adr" || wanted == "block")) return std::string("block");
-  if (!device && !is_device(persistency_of(wanted))) return wanted;
+  const Medium& medium = device ? block_medium() : memory_medium();
+  if (const Persistency* model = medium.model_for(wanted)) return std::string(model->name());
   return usage_error(
       device ? "the recorded program's file is a block device, of which the model '" + wanted + "' says nothing"
              : "the model '" + wanted + "' is for a device, and the recorded program's pool is memory",

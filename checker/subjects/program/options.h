@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "checker/trace/loaded_trace.h"
-#include "replayer/models/model.h"
+#include "replayer/media/medium.h"
 
 namespace powercut {
 
@@ -37,7 +37,7 @@ struct ProgramOptions {
   double budget_found = 0;         // once something was found: the rest is for explaining it; 0: the same
   uint64_t budget_executions = 0;  // 0: none
 
-  AtomPolicy policy() const { return policy_under(persistency_of(model), *atom_policy(atoms)); }
+  AtomPolicy policy() const { return persistency_of(model)->policy(*atom_policy(atoms)); }
 };
 
 }  // namespace powercut

@@ -21,6 +21,7 @@
 #include "checker/subjects/program/test_files.h"
 #include "gmock/gmock.h"
 #include "replayer/crash_points/crash_points.h"
+#include "replayer/media/medium.h"
 #include "replayer/strategies/strategy.h"
 #include "tracer/format/test_traces.h"
 
@@ -234,7 +235,7 @@ uint64_t for_each_crash_point(TraceReader* reader, Model* model, const Visit& vi
 inline std::pair<uint64_t, BigInt> counted(const std::string& path) {
   TraceError error;
   auto reader = TraceReader::open(path, &error);
-  auto model = make_adr(AtomPolicy::kAny, kPool);
+  auto model = make_model("adr", AtomPolicy::kAny, kPool);
   BigInt states = 0;
   const uint64_t points = for_each_crash_point(reader.get(), model.get(), [&](uint64_t) {
     BigInt product = 1;

@@ -3,47 +3,38 @@
 // (FUA); until then any set of the writes to a unit may have reached the medium, each whole. Which thread asks plays no
 // part.
 //
-// Crash points: those of adr (adr.cc), with the device's flush and force in the place of fence and clflush. Why these
-// suffice: MODELS.md, "block".
-#include "replayer/models/raising_model.h"
+// Crash points: those of a RaisingModel. Why these suffice: MODELS.md, "block".
+#include <array>
+
+#include "powercut/target.h"
+#include "replayer/media/medium.h"
 
 namespace powercut {
 namespace {
 
-class Block final : public RaisingModel {
+class Block final : public Persistency {
  public:
-  explicit Block(uint64_t pool_size) : RaisingModel(AtomPolicy::kUnits, pool_size) {}
   std::string_view name() const override { return "block"; }
-
- private:
-  bool raises(const Event& event) override {
-    if (event.kind == EventKind::kCut) return true;
-    if (is_device_flush(event)) {
-      for (const auto& [line, log] : pending_.lines()) {
-        if (takes_away(line, log, log.all())) return true;
-      }
-    }
-    if (!is_force(event)) return false;
-    const uint64_t line = event.addr / kLineSize;
-    const LineLog* log = pending_.find(line);
-    return log != nullptr && log->pending() &&
-           takes_away(line, *log, log->durable_by_forcing(static_cast<uint32_t>(event.addr % kLineSize / 8)));
+  Durable by_flush(FlushKind kind) const override {
+    return kind == FlushKind::kForce ? Durable::kWord : Durable::kNothing;
   }
-
-  void change(const Event& event) override {
-    if (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore) {
-      pending_.store(event.index, 0, event.stack, unit_write(), event.addr, event.value);
-    } else if (is_device_flush(event) || event.kind == EventKind::kCut) {
-      cut();
-    } else if (is_force(event)) {
-      pending_.force(event.addr);
-      absorb(event.addr / kLineSize);
-    }
+  bool has_fence(FenceKind kind) const override { return kind == FenceKind::kDevice; }
+  Durable by_fence() const override { return Durable::kAll; }
+  StoreTraits taken(const StoreTraits&) const override { return {.non_temporal = true, .whole = true}; }
+  bool by_threads() const override { return false; }
+  std::optional<AtomPolicy> own_policy() const override { return AtomPolicy::kUnits; }
+  std::vector<std::string> assumptions(std::string_view, bool) const override {
+    return {"a write is whole within an atomic write unit; units reach the medium in any order until a flush"};
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Model> make_block(uint64_t pool_size) { return std::make_unique<Block>(pool_size); }
+const Medium& block_medium() {
+  static const Block rules;
+  static const std::array<const Persistency*, 1> models = {&rules};
+  static const Medium medium = {.name = "block", .called = "a block device", .kind = POWERCUT_BLOCK, .models = models};
+  return medium;
+}
 
 }  // namespace powercut

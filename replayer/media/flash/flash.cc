@@ -2,40 +2,38 @@
 // what a cut in the middle of it leaves, then what it does, and is durable once the line is forced: it returns then. So
 // nothing but the operation under way is pending.
 //
-// Crash points: those of adr (adr.cc), with force in the place of clflush. Why these suffice: MODELS.md, "flash".
-#include "replayer/models/raising_model.h"
+// Crash points: those of a RaisingModel. Why these suffice: MODELS.md, "flash".
+#include <array>
+
+#include "powercut/target.h"
+#include "replayer/media/medium.h"
 
 namespace powercut {
 namespace {
 
-class Flash final : public RaisingModel {
+class Flash final : public Persistency {
  public:
-  explicit Flash(uint64_t pool_size) : RaisingModel(AtomPolicy::kAny, pool_size) {}
   std::string_view name() const override { return "flash"; }
-
- private:
-  bool raises(const Event& event) override {
-    if (event.kind == EventKind::kCut) return true;
-    if (!is_force(event) || !pending_.raised_by_clflush(event.addr)) return false;
-    const uint64_t line = event.addr / kLineSize;
-    const LineLog& log = *pending_.find(line);
-    return takes_away(line, log, log.durable_by_settling(pending_.policy()));
+  Durable by_flush(FlushKind kind) const override {
+    return kind == FlushKind::kForce ? Durable::kLine : Durable::kNothing;
   }
-
-  void change(const Event& event) override {
-    if (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore) {
-      pending_.store(event.index, 0, event.stack, page_write(), event.addr, event.value);
-    } else if (event.kind == EventKind::kCut) {
-      cut();
-    } else if (is_force(event)) {
-      pending_.flush(0, event.addr, FlushKind::kClflush);
-      absorb(event.addr / kLineSize);
-    }
+  bool has_fence(FenceKind kind) const override { return kind == FenceKind::kDevice; }
+  Durable by_fence() const override { return Durable::kNothing; }
+  StoreTraits taken(const StoreTraits&) const override { return {.whole = true}; }
+  bool by_threads() const override { return false; }
+  std::optional<AtomPolicy> own_policy() const override { return AtomPolicy::kAny; }
+  std::vector<std::string> assumptions(std::string_view, bool) const override {
+    return {"an interrupted program leaves a page that is erased, complete, or cannot be read"};
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Model> make_flash(uint64_t pool_size) { return std::make_unique<Flash>(pool_size); }
+const Medium& flash_medium() {
+  static const Flash rules;
+  static const std::array<const Persistency*, 1> models = {&rules};
+  static const Medium medium = {.name = "flash", .called = "raw flash", .kind = POWERCUT_FLASH, .models = models};
+  return medium;
+}
 
 }  // namespace powercut

@@ -5,15 +5,15 @@
 //
 // Crash points: one per store, with that store in flight, which only the event behind it tells, for the store may go
 // on; after every operation's end, and at the end. Why these suffice: MODELS.md, "eadr".
+#include "replayer/media/memory/memory.h"
 #include "replayer/models/model.h"
 
 namespace powercut {
 namespace {
 
-class Eadr final : public Model {
+class EadrModel final : public Model {
  public:
   using Model::Model;
-  std::string_view name() const override { return "eadr"; }
 
   bool crash_ahead_of(const Event* next) override {
     const bool goes_on = next != nullptr && continues(*next);
@@ -110,10 +110,21 @@ class Eadr final : public Model {
   bool kept_stored_ = false;
 };
 
+class Eadr final : public MemoryRules {
+ public:
+  std::string_view name() const override { return "eadr"; }
+  Durable by_flush(FlushKind) const override { return Durable::kNothing; }
+  bool stores_at_once() const override { return true; }
+  std::unique_ptr<Model> model(AtomPolicy wanted, uint64_t pool_size) const override {
+    return std::make_unique<EadrModel>(*this, wanted, pool_size);
+  }
+};
+
 }  // namespace
 
-std::unique_ptr<Model> make_eadr(AtomPolicy policy, uint64_t pool_size) {
-  return std::make_unique<Eadr>(policy, pool_size);
+const Persistency& eadr() {
+  static const Eadr rules;
+  return rules;
 }
 
 }  // namespace powercut

@@ -15,6 +15,7 @@
 #include "powercut/contents.h"
 #include "replayer/crash_points/crash_points.h"
 #include "replayer/crash_points/frontier.h"
+#include "replayer/media/medium.h"
 #include "tracer/format/kept_event.h"
 #include "tracer/format/line_bytes.h"
 #include "tracer/format/reader.h"

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "replayer/media/medium.h"
 #include "tracer/runtime/hooks.h"
 #include "xxhash.h"
 
@@ -31,7 +32,9 @@ bool is_store(const Event& event) { return event.kind == EventKind::kStore || ev
 }  // namespace
 
 ScheduleTree::ScheduleTree(uint64_t space, const std::string& model)
-    : every_store_(model == "eadr"), space_(space), model_(make_model(model, AtomPolicy::kAny, space)) {}
+    : every_store_(persistency_of(model)->stores_at_once()),
+      space_(space),
+      model_(make_model(model, AtomPolicy::kAny, space)) {}
 
 ScheduleTree::~ScheduleTree() {
   if (pool_ != nullptr) munmap(pool_, space_);

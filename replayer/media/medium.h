@@ -1,0 +1,56 @@
+// A medium: what the pool of a run is. Each medium has a folder here, which says by what rules a power cut leaves it
+// (replayer/models/persistency.h), and a line in media.def. Everybody else asks the medium and never its name.
+#ifndef POWERCUT_REPLAYER_MEDIA_MEDIUM_H_
+#define POWERCUT_REPLAYER_MEDIA_MEDIUM_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "replayer/models/model.h"
+#include "replayer/models/persistency.h"
+
+namespace powercut {
+
+struct Medium {
+  std::string_view name;    // as records have it: "block"
+  std::string_view called;  // as sentences have it: "a block device"
+  uint32_t kind;            // as a target says it: powercut_medium (powercut/target.h)
+  // The models of the medium; the first one is used where nobody names another.
+  std::span<const Persistency* const> models;
+
+  const Persistency& own_model() const { return *models.front(); }
+  // The model of the medium that `asked` means: its own where that is the name of the default of all media. Null: the
+  // medium has no such model.
+  const Persistency* model_for(std::string_view asked) const;
+  // "adr or eadr"
+  std::string model_names() const;
+};
+
+// Each medium's folder defines the function of its name.
+#define MEDIUM(name) const Medium& name##_medium();
+#include "replayer/media/media.def"
+#undef MEDIUM
+
+// All media, in the order of the table; the first one is that of a run that names none.
+std::span<const Medium* const> media();
+// Null where no medium is of this kind.
+const Medium* medium_of_kind(uint32_t kind);
+
+// The rules of the model that has this name; null where no medium has one.
+const Persistency* persistency_of(std::string_view model);
+// Where nobody names a model.
+inline const Persistency& default_persistency() { return media().front()->own_model(); }
+// "adr, eadr, block, flash"
+std::string all_model_names();
+
+// Null where no medium has a model of this name.
+std::unique_ptr<Model> make_model(std::string_view model, AtomPolicy policy, uint64_t pool_size);
+
+// For tests: a medium beside those of the table, which lives until the process ends.
+void add_medium(const Medium& medium);
+
+}  // namespace powercut
+#endif  // POWERCUT_REPLAYER_MEDIA_MEDIUM_H_
