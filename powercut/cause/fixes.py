@@ -70,7 +70,7 @@ class Fix:
             return Edits(insert=tuple(self._fences(view)), recovery=recovery)
         if self.kind == "flush-and-fence":
             groups = self._firsts(view)
-            if view.of_program or view.of_device:  # no edit reaches what recovery flushes there
+            if view.of_program or view.medium.device:  # no edit reaches what recovery flushes there
                 return Edits(insert=tuple(_durable(group, view) for group in groups))
             # Recovery may pass the same line: it is mended there as well.
             stacks = dict.fromkeys(_own_frames(group[0].stack, view) for group in groups)
@@ -173,18 +173,11 @@ def _own_frames(stack: RawStack, view: TraceView) -> RawStack:
 
 
 def _durable(group: Sequence[TraceEvent], view: TraceView) -> dict[str, Any]:
-    """The lines of a group of stores flushed, and a fence, right after its last store; of a device, it is flushed."""
+    """An edit that makes a group of stores durable right after its last store."""
     begin = min(event.offset for event in group)
     end = max(event.offset + event.size for event in group)
     last = group[-1].index
-    if view.of_device:
-        return {"after": last, "flush": None, "fence": "device flush", "stack_of": last}
-    return {
-        "after": last,
-        "flush": {"offset": begin, "size": end - begin, "kind": "clwb"},
-        "fence": "sfence",
-        "stack_of": last,
-    }
+    return {"after": last, **view.medium.edit(begin, end), "stack_of": last}
 
 
 def _physical(stack: Sequence[places.Frame], modules: Sequence[Module]) -> list[list[int]]:

@@ -17,8 +17,8 @@ from powercut.cause.culprits import Culprit, Culprits, RecoveryStore, find
 from powercut.cause.fixes import Fix, apply, candidates, stored_first
 from powercut.cause.images import Deadline, Judge, ending_of
 from powercut.cause.trace_view import TraceEvent, TraceView, read
-from powercut.cause.words import Device, explanation, fix_sentence, sentence
-from powercut.engine.options import BLOCK, DEVICE_MODELS, FLASH, Budget, ExploreOptions
+from powercut.cause.words import explanation, fix_sentence, sentence
+from powercut.engine.options import Budget, ExploreOptions
 from powercut.findings.store import FindingStore
 from powercut.program import run as program_run
 from powercut.runs import runner
@@ -27,7 +27,7 @@ from powercut.symbols import source
 from powercut.symbols.function_names import function_name
 from powercut.symbols.symbolize import Frame, of_record
 from powercut_records import finding as records
-from powercut_records import places
+from powercut_records import media, places
 from powercut_records.base import changed
 from powercut_records.finding import Cause, FindingRecord, Place, Recheck
 from powercut_records.places import SourceLine
@@ -149,8 +149,7 @@ class _Search:
             nested=made.nested,
             seed=made.seed,
         )
-        self.of_device = made.model in DEVICE_MODELS
-        self.device: Device = "block" if made.model == BLOCK else "flash" if made.model == FLASH else ""
+        self.medium = media.of_model(made.model)
         self.count = 0
         #: How many findings of other invariants the trace at hand has without any fix, by class.
         self.others: Counter[Class] = Counter()
@@ -162,7 +161,7 @@ class _Search:
         culprits = find(self.record, view, self.judge(self.trace))
         if culprits is None or not (culprits.first or culprits.second):
             return self.described("unexplained", Culprits(), view, None, None)
-        if self.of_device and culprits.in_recovery:  # no edit of a trace flushes it there: an order cannot be tried
+        if self.medium.device and culprits.in_recovery:  # no edit of a trace flushes it there: an order cannot be tried
             return self.described("unexplained", culprits, view, None, None)
         kind, attempt = self.mended(culprits, view, known, _Attempt(trace=self.trace))
         if not attempt.held and (alone := self.mended_alone(culprits, view, known, base)):
@@ -329,7 +328,7 @@ class _Search:
 
     def view(self, trace: Path) -> TraceView:
         view = read(trace, engine_path=self.context.engine_path, symbolizer=self.context.symbolizer)
-        return replace(view, of_program=self.program is not None, of_device=self.of_device)
+        return replace(view, of_program=self.program is not None, medium=self.medium)
 
     def judge(self, trace: Path) -> Judge:
         return Judge(
@@ -374,13 +373,13 @@ class _Search:
         first = self.place(culprits.first, culprits.first_role, view)
         second = self.place(culprits.second, culprits.second_role, view)
         _tell_apart(first, second)
-        if kind == "atomicity" and self.device == "flash" and _of_one_operation(first, second):
+        if kind == "atomicity" and self.medium.operation and _of_one_operation(first, second):
             second = None
         fix = None
         if attempt and attempt.fixes and kind == "order":
             tried = attempt.fixes[0]
             kept: str = tried.kind
-            if _relied_on(culprits) and not self.of_device:
+            if _relied_on(culprits) and self.medium.advice.by_readers:
                 kept = IN_READER
                 if recheck is not None:
                     recheck.note = " ".join(part for part in (recheck.note, IN_THIS_SCHEDULE) if part)
@@ -388,7 +387,7 @@ class _Search:
             file, _, line = site.rpartition(":")
             fix = records.Fix(
                 kind=kept,
-                sentence=fix_sentence(kept, first, second, device=self.device),
+                sentence=fix_sentence(kept, first, second, medium=self.medium),
                 site=site,
                 source=[SourceLine.model_validate(row) for row in _around(file, line)],
                 steps=len(attempt.fixes),
@@ -397,8 +396,8 @@ class _Search:
             kind=kind,
             first=first,
             second=second,
-            sentence=sentence(kind, first, second, device=self.device),
-            explanation=explanation(kind, first, second, recheck, device=self.device),
+            sentence=sentence(kind, first, second, medium=self.medium),
+            explanation=explanation(kind, first, second, recheck, medium=self.medium),
             fix=fix,
             recheck=recheck,
         )

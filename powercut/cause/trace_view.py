@@ -15,6 +15,7 @@ from powercut.symbols import source
 from powercut.symbols.function_names import function_name
 from powercut.symbols.place_identity import PlaceIdentity, identity_of
 from powercut.symbols.symbolize import Frame, Symbolizer, site_frame
+from powercut_records.media import MEMORY, Medium
 
 #: Most events that a trace may have to be looked through.
 LIMIT = 200_000
@@ -73,8 +74,8 @@ class TraceView:
     symbolizer: Symbolizer = field(repr=False)
     #: For a recorded program: its recovery is another process, which no edit of the trace reaches.
     of_program: bool = False
-    #: The pool is a device: what is written is durable once that is flushed.
-    of_device: bool = False
+    #: What the pool is.
+    medium: Medium = MEMORY
 
     def place(self, stack: RawStack) -> Place:
         """Where in the source a stack points to."""

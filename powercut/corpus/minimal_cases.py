@@ -29,7 +29,7 @@ from powercut.runs import runner
 from powercut.scenarios import catalog
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.toml_text import toml_value
-from powercut_reports.records.finding import FindingRecord
+from powercut_records.finding import FindingRecord
 
 _HEADER = f"""\
 # The known bugs, minimised

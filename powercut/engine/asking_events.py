@@ -1,10 +1,11 @@
 """Events that answer one question: about an image, a target, a finding, an edit of a trace, an audit, a fault."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from powercut.engine.event_base import EngineEvent, RawStack, Text
+from powercut_records import media
 
 
 class ImageRun(EngineEvent):
@@ -41,7 +42,7 @@ class Imaged(EngineEvent):
 class TargetDevice(EngineEvent):
     """The device that a target's pool is (targets/ABI.md)."""
 
-    medium: Literal["block", "flash"]
+    medium: Annotated[str, AfterValidator(lambda name: media.named(name).name)]
     #: Size of a sector, or of a page with its spare area.
     bytes: int
     #: Sectors of an atomic write unit, or pages of an erase block.

@@ -6,16 +6,10 @@ from typing import Any, Literal
 
 from powercut.base.durations import parse_seconds
 from powercut.base.errors import UsageError, unknown_name
+from powercut_records.media import MEDIA, Medium, of_model
 
 #: Persistency models, and what each assumes about the hardware.
-MODELS = {
-    "adr": "caches are volatile: a line is durable once it was flushed and fenced (the default)",
-    "eadr": "caches are inside the persistence domain: stores persist in the order in which they became visible",
-    "block": "sectors behind a volatile write cache (the default of a target on a block device)",
-    "flash": "pages and erase blocks of raw NAND (the default of a target on flash)",
-}
-#: Models of devices: a target's pool is a device or memory.
-BLOCK, FLASH = DEVICE_MODELS = ("block", "flash")
+MODELS = {model: text for medium in MEDIA for model, text in medium.models.items()}
 #: Exploration strategies, and what each covers.
 STRATEGIES = {
     "read-driven": "every legal crash state; images that recovery cannot tell apart run once (the default)",
@@ -41,7 +35,7 @@ ATOMS = ("any", "ascending", "byte")
 PERFORMANCE_BUGS = ("redundant-flush", "redundant-fence", "never-persisted")
 #: Claims that fail; beside the kinds of performance bugs in `--fail-on`.
 CLAIMS = "claims"
-DEFAULT_MODEL = "adr"
+DEFAULT_MODEL = MEDIA[0].own_model
 DEFAULT_STRATEGY = "read-driven"
 DEFAULT_ATOMS = "any"
 #: Cuts inside recovery that are explored unless --nested says otherwise.
@@ -194,23 +188,20 @@ class ExploreOptions:
                 next_step="Write a number of loop turns and calls from 1 on, such as 100000000.",
             )
 
-    def on(self, medium: str | None) -> "ExploreOptions":
-        """These options on a target with this `medium`: a name of DEVICE_MODELS, or None for memory."""
-        if medium is None and self.model in DEVICE_MODELS:
-            raise UsageError(
-                f"the model '{self.model}' is for a pool that is a device, and this target's is memory",
-                where=f"--model {self.model}",
-                next_step="Write --model adr or --model eadr, or leave it out.",
-            )
-        if medium is None or self.model == medium:
+    def on(self, medium: Medium) -> "ExploreOptions":
+        """The same on a target whose pool is this medium."""
+        if self.model in medium.models:
             return self
-        if self.model != DEFAULT_MODEL:
-            raise UsageError(
-                f"this target's pool is a device, of which the model '{self.model}' says nothing",
-                where=f"--model {self.model}",
-                next_step=f"Write --model {medium}, or leave it out.",
-            )
-        return replace(self, model=medium)
+        if self.model == DEFAULT_MODEL:
+            return replace(self, model=medium.own_model)
+        of_device = of_model(self.model).device
+        raise UsageError(
+            f"the model '{self.model}' is for a pool that is a device, and this target's is memory"
+            if of_device and not medium.device
+            else f"this target's pool is a device, of which the model '{self.model}' says nothing",
+            where=f"--model {self.model}",
+            next_step=f"Write {' or '.join(f'--model {model}' for model in medium.models)}, or leave it out.",
+        )
 
     def with_jobs(self, jobs: int) -> "ExploreOptions":
         """These options with other parallelism."""

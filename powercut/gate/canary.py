@@ -26,7 +26,7 @@ from typing import Any
 from powercut.base import paths
 from powercut.base.errors import HarnessError, PowercutError
 from powercut.base.exit_codes import ExitCode
-from powercut.engine.options import DEFAULT_MODEL, DEVICE_MODELS, Budget, ExploreOptions
+from powercut.engine.options import DEFAULT_MODEL, Budget, ExploreOptions
 from powercut.program.options import ProgramOptions
 from powercut.program.program import Program
 from powercut.program.recording import recording as recording_of
@@ -36,6 +36,7 @@ from powercut.runs.run_request import Request
 from powercut.scenarios import scenario, targets
 from powercut_records import run as records
 from powercut_records.run import RunRecord
+from powercut_records import media
 from powercut_reports import text
 from powercut_reports.gate_formats import RENDERERS, ci
 
@@ -87,7 +88,7 @@ def sentences(runs: Sequence[RunRecord]) -> list[str]:
 def check(beside: Request, *, engine_path: Path, formats: frozenset[str] = frozenset()) -> Canary:
     """Looks for the planted bug the way that `beside` goes. A failure of any kind is in the answer."""
     started = time.monotonic()
-    if beside.options.model in DEVICE_MODELS:  # of what is planted the pool is memory
+    if media.of_model(beside.options.model) is not media.MEMORY:  # which the pool of what is planted is
         beside = replace(beside, options=replace(beside.options, model=DEFAULT_MODEL))
     options = replace(beside.options, jobs=1, budget=Budget())
     invariants = _expected(beside)

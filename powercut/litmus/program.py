@@ -17,8 +17,8 @@ from typing import Any
 
 from powercut.base.errors import UsageError
 from powercut.base.user_files import parse_toml, text_of
-from powercut.engine.options import DEVICE_MODELS
 from powercut.litmus.instructions import LINE, Event, Location, event_of, location_of, thread_events_of
+from powercut_records.media import of_model
 
 KEYS = {"name", "source", "model", "atoms", "needs", "schedules", "locations", "program", "allowed", "states"}
 PROBE_THREAD = 63  # fences never, so that its non-temporal probes stay pending
@@ -79,7 +79,7 @@ class LitmusTest:
         or out independently of everything else, so what the named locations may hold does not change.
         A device's flush is everybody's, so there a probe would show nothing.
         """
-        if self.model in DEVICE_MODELS:
+        if of_model(self.model).device:
             return self.plain()
         probes = [
             {"op": "ntstore", "thread": PROBE_THREAD, "addr": byte, "bytes": "ff"}

@@ -19,6 +19,7 @@ from powercut.findings.finding_records import symbolised
 from powercut.runs import runner
 from powercut.runs.applicability import WithoutRuns, unjudged
 from powercut.runs.run_request import Context, Request, Silent
+from powercut_records import media
 from powercut_records.run import RunRecord
 
 FAULTS_VERSION = 1
@@ -35,10 +36,10 @@ KINDS = {
 }
 #: Faults that only some media have: the media's name, and their models.
 ONLY_ON = {
-    "shorn": ("block devices", (options.BLOCK,)),
-    "unserialisable": ("block devices", (options.BLOCK,)),
-    "stale-mapping": ("devices", options.DEVICE_MODELS),
-    "paired-page": ("raw flash", (options.FLASH,)),
+    "shorn": (media.BLOCK.many, media.BLOCK.models),
+    "unserialisable": (media.BLOCK.many, media.BLOCK.models),
+    "stale-mapping": ("devices", [model for medium in media.MEDIA if medium.device for model in medium.models]),
+    "paired-page": (media.FLASH.many, media.FLASH.models),
 }
 
 

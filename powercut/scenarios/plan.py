@@ -18,6 +18,7 @@ from powercut.engine.options import (
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import AnyStep, KeyStep, Phase, Search
 from powercut.scenarios.targets import Target, configured
+from powercut_records import media
 
 PLAN_VERSION = 1
 #: The option of a target that switches one of its known bugs on.
@@ -79,14 +80,14 @@ def _options(target: Target, scenario: Scenario) -> dict[str, str]:
     return {key: option_text(value, known.get(key, [])) for key, value in scenario.content.config.items()}
 
 
-def medium(target: Target, *, variant: str, scenario: Scenario) -> str | None:
-    """Returns a target's kind of pool with the scenario's options: a name of DEVICE_MODELS, or None for memory."""
+def medium(target: Target, *, variant: str, scenario: Scenario) -> media.Medium:
+    """Returns a target's kind of pool with the scenario's options."""
     device = target.description.device
     if device is not None and scenario.content.config:
         options = tuple(_options(target, scenario).items())
         known = configured(target.library, variant, options, (data_sizes(target, scenario),))
         device = known.device if known else device  # options that it refuses are told of where it runs
-    return device.medium if device else None
+    return media.named(device.medium) if device else media.MEMORY
 
 
 def _phase(phase: Phase) -> dict[str, Any]:

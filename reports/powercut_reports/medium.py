@@ -1,5 +1,4 @@
-"""Words for the pool of a run: memory has lines and stores, a block device units of sectors and writes, flash erase
-blocks of pages that are programmed.
+"""Places of a run's pool, in the words of its medium (powercut_records/media.py).
 
 The engine sees one thing, lines of words (replayer/MODELS.md, "Devices"). A line of a block device is an atomic write
 unit, and each word of the line names the content of a sector. Where the device is a file of the user's, the first line
@@ -10,28 +9,57 @@ each page (`targets/include/powercut/flash.h`); the record does not say how many
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from powercut_records.base import changed
 from powercut_records.finding import FindingRecord, ImageLine
-from powercut_records.places import Frame, flash_operation
+from powercut_records.places import Frame
 from powercut_records.program import Sectors
 from powercut_records.run import RunRecord
 from powercut_reports import format as fmt
+from powercut_records import media
+from powercut_records.base import changed
+from powercut_records.finding import FindingRecord, ImageLine
+from powercut_records.places import Frame
+from powercut_records.program import Sectors
+from powercut_records.run import RunRecord
 
 LINE, WORD = 64, 8  # bytes
 
 
 @dataclass(frozen=True)
 class Medium:
-    device: bool
-    store: str  # what changes it
-    line: str  # what is decided together
-    row: str  # of a drawn table
-    cell: str
-    cells: str = "byte"  # that a line has, as pictures show them
-    flash: bool = False
+    words: media.Medium
     file: Sectors | None = None  # the device is a file of a recorded program
+
+    @property
+    def device(self) -> bool:
+        return self.words.device
+
+    @property
+    def store(self) -> str:
+        return self.words.store
+
+    @property
+    def line(self) -> str:
+        return self.words.line
+
+    @property
+    def row(self) -> str:
+        return self.words.row
+
+    @property
+    def cell(self) -> str:
+        return self.words.cell
+
+    @property
+    def cells(self) -> str:
+        return self.words.cells
+
+    @property
+    def operations(self) -> bool:
+        """Whether one operation is several stores."""
+        return self.words.operation is not None
 
     def place(self, offset: int) -> str:
         """Names a line: "0x1080", "unit 66"; in a file: "sector 3 (0x600 of the file)", "the file's size"."""
@@ -59,21 +87,20 @@ class Medium:
         if self.file is not None:
             count = (size if sectors is None else sectors) // WORD
             return self.place(offset) if count <= 1 else f"{fmt.plural(count, 'sector')} from {self.place(offset)}"
-        if self.flash:
+        if self.operations:
             return self.place(offset)
         first, last = offset // LINE, (offset + max(size, 1) - 1) // LINE
         units = f"{self.line} {first}" if first == last else f"{self.line}s {first} to {last}"
         return f"{self.size(size if sectors is None else sectors)} of {units}"
 
     def change(self, stack: Sequence[Frame]) -> str:
-        """Names one change that these calls made: "store", "write", "program", "erase"."""
-        return flash_operation(stack) if self.flash else self.store
+        """What one change is, made with these calls: "store", "write", "program", "erase"."""
+        return self.words.changed_by(stack)
 
     def changed(self, offset: int, size: int, stack: Sequence[Frame]) -> str:
         """As `extent`, of one change: flash is programmed by pages and erased by blocks."""
-        if not self.flash:
-            return self.extent(offset, size)
-        return f"{'erase block' if self.change(stack) == 'erase' else 'page, device line'} {offset // LINE}"
+        operation = self.words.operation
+        return f"{operation.lines[self.change(stack)]} {offset // LINE}" if operation else self.extent(offset, size)
 
     def told(self, detail: str) -> str:
         """The engine's "8 bytes" of a store."""
@@ -85,18 +112,13 @@ class Medium:
         return fmt.plural(-(-size // WORD), self.cells) if self.device else fmt.plural(size, "byte")
 
 
-MEMORY = Medium(device=False, store="store", line="line", row="bucket", cell="slot")
-BLOCK = Medium(device=True, store="write", line="unit", row="page", cell="entry", cells="sector")
-FLASH = Medium(device=True, store="program", line="device line", row="page", cell="entry", cells="word", flash=True)
+MEMORY, BLOCK, FLASH = (Medium(words) for words in (media.MEMORY, media.BLOCK, media.FLASH))
 
 
 def medium_of(told: FindingRecord | RunRecord) -> Medium:
-    """Returns the medium of a finding or a run."""
-    if told.model == "flash":
-        return FLASH
-    if told.model != "block":
-        return MEMORY
-    return replace(BLOCK, file=told.program.device if told.program else None)
+    """Of a finding or a run."""
+    words = media.of_model(told.model)
+    return Medium(words, file=told.program.device if told.program and words.device else None)
 
 
 def with_program(run: RunRecord) -> RunRecord:

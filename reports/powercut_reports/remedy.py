@@ -132,25 +132,15 @@ def _source(finding: FindingRecord, place: Place) -> tuple[SourceLine, ...]:
     )
 
 
-_ADDED = {
-    "flush": ("flush(the line of B);",),
-    "fence": ("fence();",),
-    "flush-and-fence": ("flush(the line of B);", "fence();"),
-    "flush-in-reader": ("flush(the line of B);", "fence();"),
-}
 #: Fixes that stand before the line that the fix names, and not behind it.
 _BEFORE = ("flush-in-reader",)
 
 
 def _patch(finding: FindingRecord, fix: Fix) -> tuple[FixLine, ...]:
-    """Returns the source code that the fix adds at its line; empty for a fix that moves a store, or whose line is not
-    known."""
-    added = _ADDED.get(fix.kind, ())
+    """What the fix adds at its line, as source code; empty for one that moves a store, or whose line is not known."""
     medium = medium_of(finding)
-    if added and medium.device:
-        flush = "fsync(file);  /* flushes the device */" if medium.file else "powercut_block_flush(device);"
-        # An operation on flash is durable when it returns: there is nothing to add.
-        added = () if medium.flash else (flush,)
+    advice = medium.words.advice
+    added = (advice.file_patch if medium.file else advice.patch).get(fix.kind, ())
     first = finding.cause.first if finding.cause else None
     around = tuple(fix.source)
     if not around:

@@ -73,7 +73,7 @@ class Involved:
 
     @property
     def extent(self) -> str:
-        if self.medium.flash:
+        if self.medium.operations:
             places = [self.medium.changed(store.offset, store.size, store.stack) for store in self.stores]
             return "; ".join(dict.fromkeys(places))
         size = sum(store.size for store in self.stores)
@@ -123,7 +123,7 @@ def operations(finding: FindingRecord) -> list[Store]:
 
     An operation of which only the first stores are there was interrupted: what it leaves cannot be read.
     """
-    if not medium_of(finding).flash:
+    if not medium_of(finding).operations:
         return list(finding.stores)
     made: list[list[Store]] = []
     for store in sorted(finding.stores, key=lambda store: store.event):

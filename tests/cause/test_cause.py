@@ -22,6 +22,7 @@ from powercut.runs.run_request import Context, Request
 from powercut.symbols.symbolize import Symbolizer
 from powercut_records.base import changed
 from powercut_records.finding import Cause, FindingRecord, Place, Recheck
+from powercut_records.media import BLOCK, FLASH
 from powercut_records.run import RunRecord
 from reports.tests.typed import finding_of
 from tests.real_engine import require_engine
@@ -266,12 +267,10 @@ def test_an_interrupted_program_is_no_missing_order_of_two_stores() -> None:
     assert root_cause._of_one_operation(done, begun)
     assert not root_cause._of_one_operation(done, on_flash("powercut_flash_program(x)", event=23, offset=256))
     assert not root_cause._of_one_operation(done, on_flash("powercut_flash_program(x)", event=3, offset=192))
-    assert "interrupts B" in sentence("atomicity", done, None, device="flash")
-    told = explanation("atomicity", done, None, None, device="flash")
+    assert "interrupts B" in sentence("atomicity", done, None, medium=FLASH)
+    told = explanation("atomicity", done, None, None, medium=FLASH)
     assert "program B (ftl.cc:7)" in told and "let recovery pass over such a page" in told and "erase its block" in told
-    erased = explanation(
-        "atomicity", on_flash("powercut_flash_erase(x)", event=5, offset=0), None, None, device="flash"
-    )
+    erased = explanation("atomicity", on_flash("powercut_flash_erase(x)", event=5, offset=0), None, None, medium=FLASH)
     assert "erase B (ftl.cc:7)" in erased and "let recovery erase such a block again" in erased
     for text in (told, erased):
         assert "write" not in text and "store" not in text and "flush" not in text and "atomic" not in text
@@ -280,10 +279,10 @@ def test_an_interrupted_program_is_no_missing_order_of_two_stores() -> None:
 def test_two_operations_on_flash_are_durable_when_they_return() -> None:
     program = on_flash("powercut_flash_program(x)", event=9, offset=192)
     erase = on_flash("powercut_flash_erase(x)", event=5, offset=0)
-    told = explanation("atomicity", program, erase, None, device="flash")
+    told = explanation("atomicity", program, erase, None, medium=FLASH)
     assert "between erase A (ftl.cc:7) and program B (ftl.cc:7)" in told and "one program of one page" in told
-    assert fix_sentence("reorder", program, erase, device="flash").startswith("Do B before A")
-    assert "one write of one atomic write unit" in explanation("atomicity", program, erase, None, device="block")
+    assert fix_sentence("reorder", program, erase, medium=FLASH).startswith("Do B before A")
+    assert "one write of one atomic write unit" in explanation("atomicity", program, erase, None, medium=BLOCK)
 
 
 @pytest.mark.parametrize(("of_reader", "waits"), [(1, False), (2, True)])

@@ -11,7 +11,7 @@ import pytest
 from powercut.base import paths
 from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
-from powercut.engine.options import DEVICE_MODELS, MODELS, STRATEGIES, ExploreOptions
+from powercut.engine.options import MODELS, STRATEGIES, ExploreOptions
 from powercut.gate import canary
 from powercut.program.options import ProgramOptions
 from powercut.program.program import Program
@@ -19,6 +19,7 @@ from powercut.program.recording import recording as recording_of
 from powercut.program.recovery import recovery as recovery_of
 from powercut.runs.run_request import Request
 from powercut_reports.gate_formats import RENDERERS
+from powercut_records.media import MEMORY
 from tests.real_engine import require_engine
 
 GATE = "text,sarif,junit,github,markdown,json,html"
@@ -73,7 +74,7 @@ def test_a_gate_says_that_it_was_found(house: Any, capsys: pytest.CaptureFixture
     assert not (house.out / "findings").exists(), "its finding is no finding of the project"
 
 
-@pytest.mark.parametrize("model", sorted(set(MODELS) - set(DEVICE_MODELS)))
+@pytest.mark.parametrize("model", sorted(MEMORY.models))
 def test_a_blind_engine_is_never_green(
     house: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:

@@ -14,6 +14,7 @@ from powercut.engine import options
 from powercut.runs import faults
 from powercut.scenarios import schema
 from powercut_reports.gate_formats import FILES, RENDERERS, ci
+from powercut_records.media import MEDIA
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Words that a scenario may expect beside invariants; `unpersisted-read` is not checked yet (checker/ORACLE.md).
@@ -39,6 +40,16 @@ def test_what_people_can_choose_is_what_the_engine_has(
     done = subprocess.run([paths.engine(), command, "--trace", "none", option, "none"], capture_output=True, text=True)
     (refusal,) = [event for line in done.stdout.splitlines() if (event := json.loads(line))["event"] == "error"]
     assert refusal["next"] == f"Use one of: {', '.join(names)}.", f"powercut list and the engine differ in {option}"
+
+
+def test_every_medium_has_its_words() -> None:
+    table = re.findall(r"MEDIUM\((\w+)\)", read("replayer/media/media.def"))
+    assert [medium.name for medium in MEDIA] == table, "powercut_records.media, MEDIA"
+    for medium in MEDIA:
+        called = f'.name = "{medium.name}", .called = "{medium.called}"'
+        files = sorted((ROOT / "replayer/media" / medium.name).glob("*.cc"))
+        code = "".join(path.read_text(encoding="utf-8") for path in files)
+        assert called in re.sub(r"\s+", " ", code), called
 
 
 def test_every_invariant_is_in_every_list() -> None:

@@ -17,6 +17,7 @@ from powercut.runs.applicability import sentences, summary
 from powercut.runs.run_request import Request
 from powercut.runs.runner import open_context
 from powercut.scenarios import targets
+from powercut_records import media
 
 
 def register(app: typer.Typer) -> None:
@@ -99,7 +100,7 @@ def _refuse_foreign(kinds: Sequence[str], wanted: Sequence[Request]) -> None:
         if any(kind in injection.fitting(request.options.model) for request in wanted):
             continue
         first = wanted[0]
-        pool = {options.BLOCK: "a block device", options.FLASH: "raw flash"}.get(first.options.model, "memory")
+        pool = media.of_model(first.options.model).called
         raise UsageError(
             f"{kind} is a fault of {injection.ONLY_ON[kind][0]}, and the pool of '{first.header['target']}' is {pool}",
             where=f"--fault {kind}",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from powercut.base import trust
-from powercut.engine.options import BLOCK, ExploreOptions
+from powercut.engine.options import ExploreOptions
 from powercut.program import recording as recordings
 from powercut.program import recovery as recoveries
 from powercut.program.options import ProgramOptions
@@ -16,6 +16,7 @@ from powercut.program.recovery import Recovery
 from powercut.program.words import default_name
 from powercut.runs import runner
 from powercut.runs.run_request import Request
+from powercut_records.media import BLOCK, MEMORY
 
 
 def recording_of(given: ProgramOptions, chosen: ExploreOptions) -> Recording:
@@ -28,7 +29,7 @@ def recording_of(given: ProgramOptions, chosen: ExploreOptions) -> Recording:
 def run_request(given: ProgramOptions, chosen: ExploreOptions) -> Request:
     """The run of `powercut run --record …`."""
     recording = recording_of(given, chosen)
-    chosen = chosen.on(BLOCK if recording.device else None)
+    chosen = chosen.on(BLOCK if recording.device else MEMORY)
     name = given.name or default_name(recording.command)
     made = Program(name=name, recording=recording, recovery=replace(_recovery(given), pools=recording.pools))
     # 'powercut minimise' runs it again.

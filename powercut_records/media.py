@@ -1,0 +1,191 @@
+"""What the pool of a run is, and how people are told of it: the words of a medium, and the advice that it allows.
+
+One entry for each folder of `replayer/media`, in the order of `media.def`. Everybody else asks the entry of a medium
+and never compares its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from powercut_records.places import Frame, flash_operation
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What a cause may say and try. Templates name `{until}`, what must not come before the store B is durable."""
+
+    #: What cannot make two stores atomic: "No flush or fence".
+    no_order: str
+    #: What persists as a whole.
+    whole: str
+    #: What the code does: "stores".
+    does: str
+    #: The sentence for a kind of fix; `order` is for all that have none.
+    fixes: Mapping[str, str]
+    #: Whether another thread may flush and fence what one thread stores.
+    by_readers: bool = False
+    #: The flush and the fence of a trace's edit, which make a group of stores durable. Without a flush, the fence is
+    #: of the whole pool.
+    flush: str | None = None
+    edited_fence: str = ""
+    #: The source lines that a fix adds, by its kind; of a file of the user's, `file_patch`.
+    patch: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    file_patch: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Where one operation of the medium is several stores, and is durable when it returns."""
+
+    #: What it is, by the calls that made it: "program".
+    name: Callable[[Sequence[Frame]], str]
+    #: What the line of an operation is called, by its name.
+    lines: Mapping[str, str]
+    #: What an interrupted one leaves, and what to do about it, by its name.
+    interrupted: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Medium:
+    """A medium by its words."""
+
+    #: As records, targets and the engine have it.
+    name: str
+    #: As sentences have it: "a block device".
+    called: str
+    #: The same of several: "block devices".
+    many: str
+    #: The persistency models of it, each with what it assumes; the first one is used where nobody names another.
+    models: Mapping[str, str]
+    store: str  # what changes it
+    line: str  # what is decided together
+    advice: Advice
+    row: str = "page"  # of a drawn table
+    cell: str = "entry"
+    cells: str = "byte"  # that a line has, as pictures show them
+    #: Whether a word of it is the name of what is stored there; of memory it is the bytes.
+    device: bool = True
+    #: A store as causes name it, where no stack says more.
+    change: str = ""
+    operation: Operation | None = None
+
+    @property
+    def own_model(self) -> str:
+        return next(iter(self.models))
+
+    def changed_by(self, stack: Sequence[Frame]) -> str:
+        """What one change is, made with these calls: "store", "write", "program", "erase"."""
+        return self.operation.name(stack) if self.operation else self.store
+
+    def edit(self, begin: int, end: int) -> dict[str, Any]:
+        """What an edit of a trace inserts to make [begin, end) durable."""
+        kind = self.advice.flush
+        flush = {"offset": begin, "size": end - begin, "kind": kind} if kind else None
+        return {"flush": flush, "fence": self.advice.edited_fence}
+
+
+_FLUSH_AND_FENCE = ("flush(the line of B);", "fence();")
+_DEVICE_FLUSH = dict.fromkeys(("flush", "fence", "flush-and-fence"), ("powercut_block_flush(device);",))
+_FSYNC = dict.fromkeys(_DEVICE_FLUSH, ("fsync(file);  /* flushes the device */",))
+
+MEMORY = Medium(
+    name="memory",
+    called="memory",
+    many="memory",
+    models={
+        "adr": "caches are volatile: a line is durable once it was flushed and fenced (the default)",
+        "eadr": "caches are inside the persistence domain: stores persist in the order in which they became visible",
+    },
+    store="store",
+    line="line",
+    row="bucket",
+    cell="slot",
+    device=False,
+    advice=Advice(
+        no_order="No flush or fence",
+        whole="aligned 8-byte store",
+        does="stores",
+        fixes={
+            "order": "Flush the line of B and fence before {until}.",
+            "reorder": "Store B first, flush its line and fence; then store A, flush it and fence.",
+            "flush-in-reader": "Another thread stores B, and has not made it durable yet: wait until it has, or flush "
+            "the line of B here and fence before {until}.",
+            "fence": "The line of B is flushed, but no fence waits for it: fence before {until}.",
+        },
+        by_readers=True,
+        flush="clwb",
+        edited_fence="sfence",
+        patch={
+            "flush": _FLUSH_AND_FENCE[:1],
+            "fence": _FLUSH_AND_FENCE[1:],
+            "flush-and-fence": _FLUSH_AND_FENCE,
+            "flush-in-reader": _FLUSH_AND_FENCE,
+        },
+    ),
+)
+BLOCK = Medium(
+    name="block",
+    called="a block device",
+    many="block devices",
+    models={"block": "sectors behind a volatile write cache (the default of a target on a block device)"},
+    store="write",
+    line="unit",
+    cells="sector",
+    advice=Advice(
+        no_order="No flush",
+        whole="write of one atomic write unit",
+        does="writes",
+        fixes={
+            "order": "Flush (a file: fsync) after B and before {until}, or force the write B.",
+            "reorder": "Write B first, then flush; then write A, and flush again.",
+        },
+        edited_fence="device flush",
+        patch=_DEVICE_FLUSH,
+        file_patch=_FSYNC,
+    ),
+)
+FLASH = Medium(
+    name="flash",
+    called="raw flash",
+    many="raw flash",
+    models={"flash": "pages and erase blocks of raw NAND (the default of a target on flash)"},
+    store="program",
+    line="device line",
+    cells="word",
+    change="operation",
+    operation=Operation(
+        name=flash_operation,
+        lines={"program": "page, device line", "erase": "erase block"},
+        interrupted={
+            "program": "The page cannot be read then, and no order of operations prevents that: let recovery pass over "
+            "such a page, and erase its block before the page is programmed again.",
+            "erase": "No page of the block can be read or programmed then, and no order of operations prevents that: "
+            "let recovery erase such a block again.",
+        },
+    ),
+    advice=Advice(
+        no_order="No order",
+        whole="program of one page",
+        does="writes",
+        fixes={"order": "Do B before {until}: an operation on flash is durable when it returns."},
+        edited_fence="device flush",
+    ),
+)
+#: The first one is that of a run that names none.
+MEDIA = (MEMORY, BLOCK, FLASH)
+
+
+def of_model(model: str) -> Medium:
+    """The medium that a persistency model is of; memory for a model that nobody knows."""
+    return next((medium for medium in MEDIA if model in medium.models), MEMORY)
+
+
+def named(name: str) -> Medium:
+    """The medium of this name. ValueError where there is none."""
+    for medium in MEDIA:
+        if medium.name == name:
+            return medium
+    raise ValueError(f"'{name}' is no medium")
