@@ -34,9 +34,9 @@ from powercut.program.recovery import recovery as recovery_of
 from powercut.runs import requests, runner
 from powercut.runs.run_request import Request
 from powercut.scenarios import scenario, targets
+from powercut_records import media
 from powercut_records import run as records
 from powercut_records.run import RunRecord
-from powercut_records import media
 from powercut_reports import text
 from powercut_reports.gate_formats import RENDERERS, ci
 

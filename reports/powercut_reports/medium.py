@@ -11,18 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from powercut_records.base import changed
-from powercut_records.finding import FindingRecord, ImageLine
-from powercut_records.places import Frame
-from powercut_records.program import Sectors
-from powercut_records.run import RunRecord
-from powercut_reports import format as fmt
 from powercut_records import media
 from powercut_records.base import changed
 from powercut_records.finding import FindingRecord, ImageLine
 from powercut_records.places import Frame
 from powercut_records.program import Sectors
 from powercut_records.run import RunRecord
+from powercut_reports import format as fmt
 
 LINE, WORD = 64, 8  # bytes
 

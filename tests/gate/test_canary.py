@@ -18,8 +18,8 @@ from powercut.program.program import Program
 from powercut.program.recording import recording as recording_of
 from powercut.program.recovery import recovery as recovery_of
 from powercut.runs.run_request import Request
-from powercut_reports.gate_formats import RENDERERS
 from powercut_records.media import MEMORY
+from powercut_reports.gate_formats import RENDERERS
 from tests.real_engine import require_engine
 
 GATE = "text,sarif,junit,github,markdown,json,html"

@@ -13,8 +13,8 @@ from powercut.base import paths
 from powercut.engine import options
 from powercut.runs import faults
 from powercut.scenarios import schema
-from powercut_reports.gate_formats import FILES, RENDERERS, ci
 from powercut_records.media import MEDIA
+from powercut_reports.gate_formats import FILES, RENDERERS, ci
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Words that a scenario may expect beside invariants; `unpersisted-read` is not checked yet (checker/ORACLE.md).
