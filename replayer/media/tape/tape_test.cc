@@ -1,0 +1,125 @@
+// A medium that no other file knows is explored like those of the table.
+#include "replayer/media/tape/tape.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "replayer/crash_points/crash_points.h"
+#include "replayer/explorer/explorer.h"
+#include "replayer/explorer/test_scheme.h"
+
+namespace powercut {
+namespace {
+
+using Tape = std::vector<std::string>;
+
+constexpr uint64_t kPool = 4096, kTwice = 2;
+constexpr uint8_t kBlocks = 5, kRewoundBehind = 3;
+
+const Persistency& tape() {
+  static const bool once = (add_medium(tape_medium()), true);
+  EXPECT_TRUE(once);
+  return *persistency_of("tape");
+}
+
+// A recovery that counts the blocks on the tape; with `copies` it appends one that it finds too few.
+struct Counting final : Subject {
+  explicit Counting(bool copies) : copies(copies) {}
+  void recover(ResultBuffer* result) override {
+    const auto count = testing::load<uint64_t>(0);
+    result->put_byte(static_cast<uint8_t>(count));
+    if (copies && count < kBlocks) testing::store<uint64_t>(0, count + 1);
+  }
+  Opened opened() const override { return {1, 0, false}; }
+  void reopen(const Opened&) override {}
+  std::array<uint32_t, Group::kKinds> groups() const override { return {0, 0, 0}; }
+  std::span<const QueryId> members(Group) override { return {}; }
+  const std::vector<Group>& obliged() override { return none; }
+  bool wants_all() const override { return false; }
+  void run(QueryId, ResultBuffer*) override {}
+  Judgement recovered(int depth, const Outcome&, std::string_view result) override {
+    if (!result.empty()) counts[depth].insert(static_cast<uint8_t>(result[0]));
+    return Judgement::kGood;
+  }
+  Judgement answered(int, QueryId, std::string_view) override { return Judgement::kGood; }
+  void explained(int, QueryId, std::string_view, const Outcome*, const Image&) override {}
+
+  const bool copies;
+  std::map<int, std::set<uint64_t>> counts;  // by the number of cuts inside recovery
+  std::vector<Group> none;
+};
+
+struct Explored {
+  BigInt states = 0;
+  std::map<int, std::set<uint64_t>> counts;
+};
+
+// Appends kBlocks blocks and rewinds behind some. `behind`: crash points from here on alone.
+Explored explore(bool copies, uint64_t behind = 0) {
+  Counting subject(copies);
+  Executor executor({.pool_size = kPool, .persistency = &tape(), .step_budget = 1000, .globals = {}, .own_code = {}});
+  const auto model = make_model("tape", AtomPolicy::kAny, kPool);
+  Frontier frontier(executor.pool());
+  const auto explorer = make_trie_explorer(&executor, &subject, {.nested = 1});
+  CrashPoints points(model.get());
+  Explored out;
+  uint64_t index = 0;
+  const auto walk = [&](const Event* event) {
+    while (points.next(event)) {
+      const auto& changes = frontier.follow(model.get());
+      if (index < behind) {
+        explorer->forget();
+      } else {
+        out.states += explorer->crash_point(frontier, changes, index);
+      }
+    }
+  };
+  for (uint64_t block = 1; block <= kBlocks; ++block) {
+    Event append;
+    append.index = index++;
+    append.kind = EventKind::kStore;
+    append.value = {reinterpret_cast<const uint8_t*>(&block), sizeof block};
+    append.size = sizeof block;
+    walk(&append);
+    if (block != kRewoundBehind) continue;
+    Event rewind;
+    rewind.index = index++;
+    rewind.kind = EventKind::kFence;
+    rewind.code = static_cast<uint8_t>(FenceKind::kDevice);
+    walk(&rewind);
+  }
+  walk(nullptr);
+  out.counts = subject.counts;
+  return out;
+}
+
+TEST(TapeMedium, LeavesThePrefixesOfWhatWasAppendedAndNothingElse) {
+  const Explored explored = explore(false);
+  EXPECT_EQ(explored.counts.at(0), (std::set<uint64_t>{0, 1, 2, 3, 4, 5}));
+  // Before the rewind 0 to 3 blocks, at the end 3 to 5.
+  EXPECT_EQ(explored.states, 4 + 3);
+  const Tape appended = {"a", "b", "c", "d", "e"};
+  EXPECT_EQ(tape_image(appended, 0), Tape());
+  EXPECT_EQ(tape_image(appended, kTwice), (Tape{"a", "b"}));
+}
+
+TEST(TapeMedium, KeepsWhatWasThereAtTheRewind) {
+  EXPECT_EQ(explore(false, kRewoundBehind + 1).counts.at(0), (std::set<uint64_t>{3, 4, 5}));
+}
+
+TEST(TapeMedium, CutsRecoveryByItsOwnRules) {
+  EXPECT_EQ(explore(true, kRewoundBehind + 1).counts.at(1), (std::set<uint64_t>{3, 4, 5}));
+}
+
+TEST(TapeMedium, IsAskedLikeAnyOther) {
+  EXPECT_EQ(medium_of_kind(1000), &tape_medium());
+  EXPECT_EQ(tape_medium().model_for("adr"), &tape()) << "the default of all media is its own model";
+  EXPECT_EQ(tape_medium().model_for("block"), nullptr);
+  EXPECT_EQ(tape().policy(AtomPolicy::kByte), AtomPolicy::kAny);
+  EXPECT_NE(all_model_names().find("flash, tape"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace powercut
