@@ -1,6 +1,7 @@
 // The directory: an array of 2^depth entries, indexed by the leading bits of the hash, so that the entries that
 // name one segment lie side by side.
 #include "targets/cceh/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::cceh {
 
@@ -31,17 +32,17 @@ void Table::Double(Directory* bigger, uint64_t entry, const Segment* left, const
     bigger->entries()[2 * i] = i == entry ? OffsetOf(left) : named;
     bigger->entries()[2 * i + 1] = i == entry ? OffsetOf(right) : named;
   }
-  if (!Has(Bug::kDoublingUnflushed)) pmem::persist(bigger, bytes);
+  SKIP_IF (Bug::kDoublingUnflushed) pmem::persist(bigger, bytes);
   const uint64_t old = OffsetOf(replaced);
-  if (Has(Bug::kDoublingFreesFirst)) Free(old);
+  DO_IF (Bug::kDoublingFreesFirst) Free(old);
   pmem::atomic_store(&root()->directory, OffsetOf(bigger));
   pmem::persist(&root()->directory, sizeof root()->directory);
   pmem::mark("double.published");
-  if (Has(Bug::kDoublingDepthApart)) {
+  DO_IF (Bug::kDoublingDepthApart) {
     pmem::atomic_store(&bigger->depth, depth + 1);
     pmem::persist(&bigger->depth, sizeof bigger->depth);
   }
-  if (!Has(Bug::kDoublingFreesFirst)) Free(old);
+  SKIP_IF (Bug::kDoublingFreesFirst) Free(old);
   directory_ = bigger;
   depth_ = depth + 1;
 }

@@ -1,5 +1,6 @@
 // The operations of the map. An item exists from the store of its key on; a value is one word and changes in place.
 #include "targets/cceh/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::cceh {
 namespace {
@@ -67,7 +68,7 @@ powercut_status Table::Update(const uint8_t* key_bytes, const uint8_t* value_byt
     pmem::mark("update");
     pmem::atomic_store(&slot->value, value);
     if (leaves_early) LeaveChanged(segment);
-    if (!Has(Bug::kUpdateUnflushed)) pmem::persist(&slot->value, sizeof slot->value);
+    SKIP_IF (Bug::kUpdateUnflushed) pmem::persist(&slot->value, sizeof slot->value);
   }
   if (slot == nullptr || !leaves_early) LeaveChanged(segment);
   return slot == nullptr ? POWERCUT_NOT_FOUND : POWERCUT_OK;
@@ -91,7 +92,7 @@ powercut_status Table::Erase(const uint8_t* key_bytes) {
     pmem::mark("erase");
     pmem::atomic_store(&slot->key, kInvalid);
     if (leaves_early) LeaveChanged(segment);
-    if (!Has(Bug::kEraseUnflushed)) pmem::persist(&slot->key, sizeof slot->key);
+    SKIP_IF (Bug::kEraseUnflushed) pmem::persist(&slot->key, sizeof slot->key);
   }
   if (slot == nullptr || !leaves_early) LeaveChanged(segment);
   return slot == nullptr ? POWERCUT_NOT_FOUND : POWERCUT_OK;

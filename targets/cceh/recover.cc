@@ -3,6 +3,7 @@
 #include <new>
 
 #include "targets/cceh/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::cceh {
 
@@ -70,7 +71,7 @@ powercut_status Table::Reconcile() {
     if (!allocator_.Contains(offset, Segment::Bytes(options_.slots)) || offset % kUnit != 0) return POWERCUT_CORRUPT;
     Segment* segment = SegmentAt(offset);
     // No lock survives a crash; the store need not be durable, since the next open makes it again.
-    if (!Has(Bug::kLockNotReset)) pmem::atomic_store(&segment->lock, int64_t{0});
+    SKIP_IF (Bug::kLockNotReset) pmem::atomic_store(&segment->lock, int64_t{0});
     const Meta meta = Meta::Decode(pmem::atomic_load(&segment->meta));
     if (meta.depth > depth_ || meta.pattern << (depth_ - meta.depth) != i) return POWERCUT_CORRUPT;
     const uint64_t end = i + (uint64_t{1} << (depth_ - meta.depth));

@@ -1,5 +1,6 @@
 // Segments: where an item may lie, how it gets there, and the lock word.
 #include "targets/cceh/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::cceh {
 
@@ -35,11 +36,11 @@ bool Table::Place(Segment* segment, uint64_t hash, uint64_t key, uint64_t value)
       pmem::atomic_store(&slot->key, kSentinel);
       pmem::mark("insert.claimed");
     }
-    if (Has(Bug::kKeyBeforeValue)) pmem::atomic_store(&slot->key, key);
+    DO_IF (Bug::kKeyBeforeValue) pmem::atomic_store(&slot->key, key);
     // Two stores to one line reach memory in this order, so no fence stands between them. A stale key stays stale
     // whatever its value is.
     pmem::atomic_store(&slot->value, value);
-    if (!Has(Bug::kKeyBeforeValue)) pmem::atomic_store(&slot->key, key);
+    SKIP_IF (Bug::kKeyBeforeValue) pmem::atomic_store(&slot->key, key);
     pmem::persist(Has(Bug::kFlushHomeLine) ? WindowSlot(segment, begin, 0) : slot, sizeof *slot);
     return true;
   }

@@ -1,6 +1,7 @@
 // Segment split with lazy deletion, and its copy-on-write variant, CCEH(C). No log: the order of durable steps is such
 // that recovery can tell a split that happened from one that did not.
 #include "targets/cceh/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::cceh {
 
@@ -44,9 +45,9 @@ powercut_status Table::SplitLazily(Segment* segment, uint64_t hash) {
     pmem::atomic_store(&segment->meta, next.Encode());
     pmem::persist(&segment->meta, sizeof segment->meta);
   };
-  if (Has(Bug::kDepthBeforeDirectory)) set_meta(lower);
-  if (Has(Bug::kPatternBeforeDirectory)) set_meta({meta.depth, lower.pattern});
-  if (Has(Bug::kSplitClearsFirst)) {
+  DO_IF (Bug::kDepthBeforeDirectory) set_meta(lower);
+  DO_IF (Bug::kPatternBeforeDirectory) set_meta({meta.depth, lower.pattern});
+  DO_IF (Bug::kSplitClearsFirst) {
     for (uint64_t i = 0; i < options_.slots; ++i) {
       Slot* slot = &segment->slots()[i];
       if (!IsReserved(slot->key) && upper.Covers(HashOf(slot->key))) pmem::atomic_store(&slot->key, kInvalid);
@@ -64,10 +65,10 @@ powercut_status Table::SplitLazily(Segment* segment, uint64_t hash) {
   // Nobody may use the new segment before the commit: recovery would take it back.
   const bool unlocks_early = AsAuthors() || Has(Bug::kDirectoryUnlockedEarly);
   if (unlocks_early) UnlockDirectory(locked);
-  if (Has(Bug::kPatternApart)) set_meta({lower.depth, meta.pattern});
-  if (Has(Bug::kSplitDepthUnflushed)) {
+  DO_IF (Bug::kPatternApart) set_meta({lower.depth, meta.pattern});
+  DO_IF (Bug::kSplitDepthUnflushed) {
     pmem::atomic_store(&segment->meta, lower.Encode());
-  } else if (!Has(Bug::kDepthBeforeDirectory)) {
+  } else SKIP_IF (Bug::kDepthBeforeDirectory) {
     set_meta(lower);
   }
   if (!unlocks_early) UnlockDirectory(locked);
@@ -96,16 +97,16 @@ powercut_status Table::SplitByCopying(Segment* segment, uint64_t hash) {
     return POWERCUT_FULL;
   }
   pmem::mark("cow.copied");
-  if (Has(Bug::kCowFreesFirst)) Free(OffsetOf(segment));
+  DO_IF (Bug::kCowFreesFirst) Free(OffsetOf(segment));
   if (doubles) {
     Double(bigger, entry, left, right);
   } else {
     const uint64_t count = uint64_t{1} << (Depth() - meta.depth), first = entry & ~(count - 1);
     if (count > 2) pmem::mark("cow.many");
-    if (Has(Bug::kCowLowerFirst)) Point(first, count / 2, left);
+    DO_IF (Bug::kCowLowerFirst) Point(first, count / 2, left);
     Point(first + count / 2, count / 2, right);
     pmem::mark("cow.upper");
-    if (!Has(Bug::kCowLowerFirst)) Point(first, count / 2, left);
+    SKIP_IF (Bug::kCowLowerFirst) Point(first, count / 2, left);
   }
   UnlockDirectory(locked);
   pmem::mark("cow.redirected");

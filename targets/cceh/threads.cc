@@ -7,6 +7,7 @@
 //
 // `published`: as the authors' code, races included. All operations share the segment, a split has it alone.
 #include "targets/cceh/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::cceh {
 namespace {
@@ -30,12 +31,12 @@ void CountOut(Segment* segment) { __atomic_fetch_sub(&segment->lock, int64_t{1},
 
 bool Table::TryEnter(Segment* segment, Access access) const {
   if (access == Access::kAlone) return TryAlone(segment);
-  if (Has(Bug::kLockLoadThenStore)) {
+  DO_IF (Bug::kLockLoadThenStore) {
     const int64_t seen = pmem::atomic_load(&segment->lock);
     if (seen >= 0) pmem::atomic_store(&segment->lock, seen + 1);
     return seen >= 0;
   }
-  if (Has(Bug::kCountedIntoChange)) {
+  DO_IF (Bug::kCountedIntoChange) {
     CountIn(segment);
     return true;
   }
@@ -65,7 +66,7 @@ void Table::Leave(Segment* segment, Access access) const {
 
 // The segment that the directory names now, and perhaps not any more when it is used.
 Segment* Table::Named(uint64_t hash) {
-  if (Has(Bug::kDirectoryReadEarly)) {
+  DO_IF (Bug::kDirectoryReadEarly) {
     const auto* directory = reinterpret_cast<Directory*>(pool_.base + pmem::atomic_load(&root()->directory));
     const uint64_t depth = pmem::atomic_load(&directory->depth);
     return SegmentAt(pmem::atomic_load(directory->entries() + (depth == 0 ? 0 : hash >> (64 - depth))));

@@ -1,5 +1,6 @@
 // The global context: copy-on-write and CAS (3.1.2), and a thread's copy of its pointer.
 #include "targets/clevel/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::clevel {
 
@@ -50,7 +51,7 @@ Table::Published Table::Publish(Thread* thread, const Context& next, uint64_t ol
   if (!CanRetire(*thread, old_level == 0 ? 2 : 3)) return Published::kNoRoom;
   Buffer& words = buffer(*thread);
   const uint64_t old_word = thread->view.context, old_context = OffsetIn(old_word);
-  if (Has(Bug::kContextInPlace)) {
+  DO_IF (Bug::kContextInPlace) {
     ChangeInPlace(next);
     if (old_level != 0) allocator_.Free(old_level);
     return Attach(old_word, &thread->view) ? Published::kYes : Published::kNoRoom;
@@ -59,7 +60,7 @@ Table::Published Table::Publish(Thread* thread, const Context& next, uint64_t ol
   if (offset == 0) return Published::kNoRoom;
   auto* context = At<Context>(offset);
   *context = next;
-  if (!Has(Bug::kContextUnordered)) pmem::persist(context, sizeof *context);
+  SKIP_IF (Bug::kContextUnordered) pmem::persist(context, sizeof *context);
   if (options_.concurrent) {
     NameRetired(*thread, 0, old_context);
     if (old_level != 0) NameRetired(*thread, 1, old_level);
@@ -85,7 +86,7 @@ Table::Published Table::Publish(Thread* thread, const Context& next, uint64_t ol
   }
   pmem::persist(&root()->context, sizeof(uint64_t));
   thread->view.is_durable = true;
-  if (Has(Bug::kContextUnordered)) pmem::persist(context, sizeof *context);
+  DO_IF (Bug::kContextUnordered) pmem::persist(context, sizeof *context);
   EndPublication(thread, old_context, old_level);
   return Published::kYes;
 }

@@ -1,5 +1,6 @@
 // Expansion: steps 1 to 3 of a resize (3.1.2).
 #include "targets/clevel/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::clevel {
 
@@ -25,7 +26,7 @@ powercut_status Table::Expand(Thread* thread, bool paused) {
     // step".
     pmem::mark("expand.helped");
     pmem::persist(up, sizeof *up);
-    if (Has(Bug::kExpandWithoutHelp)) next = view.first().offset;
+    DO_IF (Bug::kExpandWithoutHelp) next = view.first().offset;
   } else {
     next = AppendLevel(*thread, view);
     if (next == 0) return POWERCUT_FULL;
@@ -44,7 +45,7 @@ powercut_status Table::Expand(Thread* thread, bool paused) {
       next = view.first().offset;
     }
   }
-  if (Has(Bug::kLevelUninitialised)) InitialiseSlots(next);
+  DO_IF (Bug::kLevelUninitialised) InitialiseSlots(next);
   pmem::mark("expand.done");
   return POWERCUT_OK;
 }
@@ -58,7 +59,7 @@ uint64_t Table::AppendLevel(const Thread& thread, const View& view) {
   header->up = 0;
   header->log2 = below->log2 + 1;
   pmem::flush(header, sizeof *header);
-  if (!Has(Bug::kLevelUninitialised)) InitialiseSlots(offset);
+  SKIP_IF (Bug::kLevelUninitialised) InitialiseSlots(offset);
   pmem::fence();
   uint64_t other = 0;
   const bool is_appended =

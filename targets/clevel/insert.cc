@@ -1,5 +1,6 @@
 // Context-aware insertion (3.2.2): no movement, one pointer set by CAS.
 #include "targets/clevel/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::clevel {
 
@@ -33,8 +34,8 @@ powercut_status Table::InsertIn(Thread* thread, const uint8_t* key, const uint8_
       continue;
     }
     pmem::mark(place.level == 0 ? "insert.last" : "insert.above");
-    if (!Has(Bug::kInsertUnflushed)) pmem::persist(place.slot, sizeof(uint64_t));
-    if (Has(Bug::kInsertUnordered)) PersistItem(item);
+    SKIP_IF (Bug::kInsertUnflushed) pmem::persist(place.slot, sizeof(uint64_t));
+    DO_IF (Bug::kInsertUnordered) PersistItem(item);
     if (!NeedsRedo(view, place)) break;
     pmem::mark("insert.redo");
     published = place;

@@ -1,5 +1,6 @@
 // Rehashing: steps 4 and 5 of a resize (3.1.2), a bucket at a time, by the rehashing thread.
 #include "targets/clevel/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::clevel {
 
@@ -8,7 +9,7 @@ powercut_status Table::RehashBucket(Thread* thread, uint32_t number) {
   if (!view.is_resizing) return options_.concurrent ? POWERCUT_NOT_FOUND : POWERCUT_OK;
   const uint64_t rehashed = pmem::atomic_load(RehashedWord(number));
   const uint64_t index = number + rehashed * strides();
-  if (Has(Bug::kIndexBeforeItems)) StoreRehashed(number, rehashed + 1);
+  DO_IF (Bug::kIndexBeforeItems) StoreRehashed(number, rehashed + 1);
   // A cut between the last bucket and step 5 may leave an index past the end.
   if (index < view.last().buckets()) {
     uint64_t* bucket = view.last().slots + index * options_.slots;
@@ -31,7 +32,7 @@ powercut_status Table::RehashItem(Thread* thread, uint64_t* slot, uint64_t word)
     ClearSlot(slot);
     return POWERCUT_OK;
   }
-  if (Has(Bug::kRehashClearFirst)) ClearSlot(slot);
+  DO_IF (Bug::kRehashClearFirst) ClearSlot(slot);
   for (;;) {
     const Place place = FindVacancy(view, probe, view.count - 1);
     if (!place.found()) {
@@ -64,7 +65,7 @@ powercut_status Table::EndBucket(Thread* thread, uint32_t number, uint64_t rehas
   const uint64_t next = number + (rehashed + 1) * strides();
   pmem::mark("rehash.bucket");
   if (next < last.buckets()) {
-    if (!Has(Bug::kIndexBeforeItems)) StoreRehashed(number, rehashed + 1);
+    SKIP_IF (Bug::kIndexBeforeItems) StoreRehashed(number, rehashed + 1);
     return POWERCUT_OK;
   }
   if (options_.concurrent) {

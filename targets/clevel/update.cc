@@ -1,5 +1,6 @@
 // Update (3.2.3): the pointer to the item is switched by one CAS.
 #include "targets/clevel/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::clevel {
 
@@ -28,22 +29,22 @@ powercut_status Table::UpdateIn(Thread* thread, const uint8_t* key, const uint8_
       PauseRehash(/*copied=*/true);
     }
     Retire(*thread, OffsetIn(place.word));
-    if (Has(Bug::kUpdateFreesFirst)) allocator_.Free(OffsetIn(place.word));
+    DO_IF (Bug::kUpdateFreesFirst) allocator_.Free(OffsetIn(place.word));
     uint64_t expected = place.word;
     if (!__atomic_compare_exchange_n(place.slot, &expected, probe.SlotFor(item), false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE)) {
       continue;
     }
     pmem::persist(place.slot, sizeof(uint64_t));
-    if (Has(Bug::kUpdateUnordered)) PersistItem(item);
+    DO_IF (Bug::kUpdateUnordered) PersistItem(item);
     pmem::mark("update.switched");
     old = OffsetIn(place.word);
     ResumeRehash();
-    if (Has(Bug::kUpdateNotRechecked)) break;
+    DO_IF (Bug::kUpdateNotRechecked) break;
     if (!Moved(view) && !RehashedMeanwhile(view, place, rehashed_before)) break;
     pmem::mark("update.again");
   }
-  if (!Has(Bug::kUpdateFreesFirst)) FreeItem(thread, old);
+  SKIP_IF (Bug::kUpdateFreesFirst) FreeItem(thread, old);
   ForgetItems(*thread);
   AutoRehash();
   return POWERCUT_OK;

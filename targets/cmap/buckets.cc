@@ -1,5 +1,6 @@
 // Growth by segments (enable_segment), and the lazy rehashing of a bucket from its parent (rehash_bucket).
 #include "targets/cmap/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::cmap {
 
@@ -157,7 +158,7 @@ bool Table::EnableSegment(uint32_t k) {
   const uint64_t block = Allocate(buckets * sizeof(Bucket));
   if (block == 0) return false;
   pmem::mark("grow");
-  if (Has(Bug::kSegmentUninitialised)) {
+  DO_IF (Bug::kSegmentUninitialised) {
     PublishSegments(k, block);
     std::memset(pool_.base + block, 0, buckets * sizeof(Bucket));
     pmem::persist(pool_.base + block, buckets * sizeof(Bucket));
@@ -177,12 +178,12 @@ void Table::PublishSegments(uint32_t k, uint64_t block) {
   const uint32_t end = k < options_.first_block ? options_.first_block : k + 1;
   if (end == k + 1) {
     pmem::atomic_store(&segment[k], block);
-    if (Has(Bug::kBucketCountUnordered)) {
+    DO_IF (Bug::kBucketCountUnordered) {
       pmem::atomic_store(&root()->mask, (uint64_t{1} << end) - 1);
       pmem::flush(&root()->mask, sizeof(uint64_t));
     }
-    if (Has(Bug::kSegmentVisibleEarly)) pmem::atomic_store(&mask_, (uint64_t{1} << end) - 1);
-    if (!Has(Bug::kSegmentUnflushed)) pmem::persist(&segment[k], sizeof(uint64_t));
+    DO_IF (Bug::kSegmentVisibleEarly) pmem::atomic_store(&mask_, (uint64_t{1} << end) - 1);
+    SKIP_IF (Bug::kSegmentUnflushed) pmem::persist(&segment[k], sizeof(uint64_t));
     return;
   }
   pmem::mark("grow.first_block");

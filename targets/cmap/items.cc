@@ -1,5 +1,6 @@
 // The four operations: internal_insert, insert_or_assign, internal_erase, internal_find.
 #include "targets/cmap/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::cmap {
 
@@ -32,7 +33,7 @@ uint64_t Table::CreateNode(const uint8_t* key, const uint8_t* value, uint64_t ne
   std::memcpy(pool_.base + node + sizeof(Node), key, options_.key_size);
   std::memcpy(ValueOf(node), value, options_.value_size);
   if (options_.concurrent) pmem::atomic_store(NodeLock(node), kFree);
-  if (!Has(Bug::kNodeUnflushed)) pmem::persist(NodeAt(node), node_size());
+  SKIP_IF (Bug::kNodeUnflushed) pmem::persist(NodeAt(node), node_size());
   return node;
 }
 
@@ -103,7 +104,7 @@ powercut_status Table::Assign(uint64_t node, const uint8_t* value, LockGuard* gu
   if (value_words() == 1 || Has(Bug::kAssignUnlogged)) {
     pmem::mark("update.word");
     for (uint64_t i = 0; i < value_words(); ++i) pmem::atomic_store(&words[i], word(i));
-    if (Has(Bug::kUnlockBeforeFlush)) guard->Release();
+    DO_IF (Bug::kUnlockBeforeFlush) guard->Release();
     pmem::persist(words, value_words() * 8);
     return POWERCUT_OK;
   }
@@ -122,7 +123,7 @@ powercut_status Table::Replace(uint64_t* link, const uint8_t* value) {
   if (node == 0) return POWERCUT_FULL;
   AwaitReaders(old);
   pmem::mark("update.replace");
-  if (Has(Bug::kReplaceTwoStores)) Link(link, NodeAt(old)->next, 0, true);
+  DO_IF (Bug::kReplaceTwoStores) Link(link, NodeAt(old)->next, 0, true);
   Link(link, node, 0, true);
   Free(old);
   return POWERCUT_OK;
@@ -130,7 +131,7 @@ powercut_status Table::Replace(uint64_t* link, const uint8_t* value) {
 
 // Returns when nobody uses the node. Precondition: its bucket is held alone, so that nobody comes.
 void Table::AwaitReaders(uint64_t node) const {
-  if (!Has(Bug::kEraseNoWait)) const LockGuard guard(NodeLock(node));
+  SKIP_IF (Bug::kEraseNoWait) const LockGuard guard(NodeLock(node));
 }
 
 powercut_status Table::Erase(const uint8_t* key) {
@@ -141,10 +142,10 @@ powercut_status Table::Erase(const uint8_t* key) {
   AwaitReaders(node);
   const uint64_t next = NodeAt(node)->next;
   pmem::mark("erase");
-  if (Has(Bug::kFreeBeforeUnlink)) Free(node);
+  DO_IF (Bug::kFreeBeforeUnlink) Free(node);
   Link(link, next, -1, !Has(Bug::kUnlinkUnflushed));
   pmem::mark("erase.unlinked");
-  if (!Has(Bug::kFreeBeforeUnlink)) Free(node);
+  SKIP_IF (Bug::kFreeBeforeUnlink) Free(node);
   return POWERCUT_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "targets/cmap/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::cmap {
 
@@ -90,7 +91,7 @@ powercut_status Table::Sweep() try {
     }
   }
   items_ = options_.logged_size ? root()->items : reached.size() - segments;
-  if (Has(Bug::kNoSweep)) return POWERCUT_OK;
+  DO_IF (Bug::kNoSweep) return POWERCUT_OK;
   std::sort(reached.begin(), reached.end());
   const bool sound =
       allocator_.Sweep([&](uint64_t offset) { return std::binary_search(reached.begin(), reached.end(), offset); });

@@ -1,4 +1,5 @@
 // The directory: 2^depth entries, addressed by the most significant bits of the hash.
+#include "targets/common/planted_bugs.h"
 #include "targets/dash/table.h"
 
 namespace powercut::dash {
@@ -21,11 +22,11 @@ powercut_status Table::DoubleDirectory(SpinGuard* guard) {
   auto* wider = reinterpret_cast<uint64_t*>(pool_.base + block);
   const uint64_t* old = entries();
   for (uint64_t i = 0; i < count; ++i) wider[2 * i] = wider[2 * i + 1] = old[i];
-  if (!Has(Bug::kDirectoryNotFlushed)) pmem::persist(wider, 2 * count * sizeof *wider);
+  SKIP_IF (Bug::kDirectoryNotFlushed) pmem::persist(wider, 2 * count * sizeof *wider);
   pmem::mark("directory.filled");
   const uint64_t old_block = directory_at();
   pmem::atomic_store(&root()->directory, block | (depth + 1));
-  if (Has(Bug::kDirectoryUnlockedEarly)) guard->Unlock();
+  DO_IF (Bug::kDirectoryUnlockedEarly) guard->Unlock();
   pmem::persist(&root()->directory, sizeof root()->directory);
   pmem::mark("directory.doubled");
   // In `published` with threads the next open frees it, in the place of the authors' epochs.

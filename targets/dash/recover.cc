@@ -2,6 +2,7 @@
 // header of every segment, and raises the version unless the table was closed.
 #include <new>
 
+#include "targets/common/planted_bugs.h"
 #include "targets/dash/table.h"
 
 namespace powercut::dash {
@@ -80,7 +81,7 @@ powercut_status Table::RaiseVersion() {
   if (root()->clean != 0) {
     pmem::mark("open.clean");
     pmem::atomic_store(&root()->clean, uint64_t{0});
-    if (!Has(Bug::kCleanNotPersisted)) pmem::persist(&root()->clean, sizeof root()->clean);
+    SKIP_IF (Bug::kCleanNotPersisted) pmem::persist(&root()->clean, sizeof root()->clean);
     return POWERCUT_OK;
   }
   RaiseVersionOf(&root()->version, [this](const auto& visit) {

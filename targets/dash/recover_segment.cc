@@ -1,5 +1,6 @@
 // Recovery of one segment, at the first operation that writes to it after a crash: reset the locks, remove
 // duplicates, rebuild the overflow metadata, complete a split.
+#include "targets/common/planted_bugs.h"
 #include "targets/dash/table.h"
 
 namespace powercut::dash {
@@ -42,7 +43,7 @@ powercut_status Table::Recover(Segment* segment) {
     } else {
       // The new segment was not linked yet, or the split was complete but for this state.
       pmem::mark("recover.split_undone");
-      if (!Has(Bug::kSplitNotFinished)) StoreField(&segment->state, kNormal);
+      SKIP_IF (Bug::kSplitNotFinished) StoreField(&segment->state, kNormal);
     }
   }
   StoreField(&segment->version, root()->version);
@@ -50,7 +51,7 @@ powercut_status Table::Recover(Segment* segment) {
 }
 
 void Table::RecoverBuckets(Segment* segment) {
-  if (!Has(Bug::kDuplicatesKept)) {
+  SKIP_IF (Bug::kDuplicatesKept) {
     for (uint32_t b = 0; b < options_.buckets; ++b) RemoveDuplicates(segment, b);
   }
   ResetBuckets(segment, Has(Bug::kLocksKept) || (Has(Bug::kFreshLockKept) && segment->state == kFilled));

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "powercut/target.h"
+#include "targets/common/planted_bugs.h"
 #include "targets/dash/bucket.h"
 #include "targets/dash/segment_list.h"
 
@@ -290,10 +291,10 @@ class SegmentSteps {
     const bool member = bucket->Load().member(from.slot);
     const Record moved = bucket->record[from.slot];
     const uint8_t fingerprint = bucket->fingerprint[from.slot];
-    if (Has(Bug::kDisplaceClearFirst)) Clear(from, durability);
+    DO_IF (Bug::kDisplaceClearFirst) Clear(from, durability);
     Fill(from.segment, to, moved, fingerprint, !member, durability);
     pmem::mark("displace.copied");
-    if (!Has(Bug::kDisplaceClearFirst)) Clear(from, Has(Bug::kDisplaceRefillAtOnce) ? kDeferred : durability);
+    SKIP_IF (Bug::kDisplaceClearFirst) Clear(from, Has(Bug::kDisplaceRefillAtOnce) ? kDeferred : durability);
     pmem::mark("displace.cleared");
     Fill(from.segment, from.bucket, record, hash.fingerprint(), from.bucket != hash.bucket(bucket_mask()), durability);
   }
@@ -398,7 +399,7 @@ class SegmentSteps {
     }
     pmem::mark("open.crashed");
     pmem::atomic_store(global, version);
-    if (!Has(Bug::kVersionNotPersisted)) pmem::persist(global, sizeof *global);
+    SKIP_IF (Bug::kVersionNotPersisted) pmem::persist(global, sizeof *global);
   }
 
   void WriteBackTouched() {

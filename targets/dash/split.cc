@@ -1,5 +1,6 @@
 // Segment split: mark SPLITTING, link a NEW segment, rehash into it, clear what moved, change the directory and
 // the local depth, clear both states. Whatever a crash interrupts, recovery of the old segment completes.
+#include "targets/common/planted_bugs.h"
 #include "targets/dash/table.h"
 
 namespace powercut::dash {
@@ -68,14 +69,14 @@ powercut_status Table::FinishSplit(Segment* segment, Segment* fresh, bool resume
       pmem::mark("split.in_place");
       CopyInPlace(segment, fresh);
     }
-    if (Has(Bug::kSplitPublishedEarly)) PointDirectoryAt(fresh);
-    if (Has(Bug::kSplitClearedEarly)) ClearMoved(segment, identity);
+    DO_IF (Bug::kSplitPublishedEarly) PointDirectoryAt(fresh);
+    DO_IF (Bug::kSplitClearedEarly) ClearMoved(segment, identity);
     WriteBackAll(fresh);
     pmem::mark("split.copied");
-    if (Has(Bug::kSplitShownEarly)) PointDirectoryAt(fresh);
+    DO_IF (Bug::kSplitShownEarly) PointDirectoryAt(fresh);
     if (options_.hardened) StoreField(&fresh->state, kFilled);
   }
-  if (!Has(Bug::kSplitClearedEarly)) ClearMoved(segment, identity);
+  SKIP_IF (Bug::kSplitClearedEarly) ClearMoved(segment, identity);
   pmem::mark("split.cleared");
   // Nobody else may split the new segment while its state is this split's: that takes the first bucket.
   const bool locks = options_.concurrent && !resumed && !Has(Bug::kFreshUnlocked);
@@ -85,7 +86,7 @@ powercut_status Table::FinishSplit(Segment* segment, Segment* fresh, bool resume
   if (!as_authors && !Has(Bug::kSplitPublishedEarly)) PointDirectoryAt(fresh);
   pmem::mark("split.published");
   if (!as_authors) pmem::atomic_store(&segment->identity, Identity{identity.depth, identity.pattern - 1}.Encode());
-  if (!Has(Bug::kDepthNotFlushed)) pmem::persist(&segment->identity, sizeof segment->identity);
+  SKIP_IF (Bug::kDepthNotFlushed) pmem::persist(&segment->identity, sizeof segment->identity);
   // The new segment first: a segment that is NEW for ever would make recovery resume a later split that has not begun.
   const bool swapped = Has(Bug::kSplitStatesSwapped);
   StoreField(swapped ? &segment->state : &fresh->state, kNormal);

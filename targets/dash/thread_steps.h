@@ -27,6 +27,7 @@
 #include <initializer_list>
 #include <optional>
 
+#include "targets/common/planted_bugs.h"
 #include "targets/common/pool_allocator.h"
 #include "targets/dash/locks.h"
 #include "targets/dash/segment_steps.h"
@@ -139,10 +140,10 @@ class ThreadSteps : protected SegmentSteps<Scheme> {
     if (spot.found()) {
       uint64_t* at = &spot.bucket->record[spot.slot].value;
       pmem::atomic_store(at, value);
-      if (Has(Bug::kUpdateUnlockedEarly)) UnlockReach(segment, hash, Reach::kPair);
+      DO_IF (Bug::kUpdateUnlockedEarly) UnlockReach(segment, hash, Reach::kPair);
       pmem::persist(at, sizeof *at);
       pmem::mark("update");
-      if (Has(Bug::kUpdateUnlockedEarly)) return POWERCUT_OK;
+      DO_IF (Bug::kUpdateUnlockedEarly) return POWERCUT_OK;
     }
     UnlockReach(segment, hash, Reach::kPair);
     return spot.found() ? POWERCUT_OK : POWERCUT_NOT_FOUND;

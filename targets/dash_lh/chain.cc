@@ -1,4 +1,5 @@
 // The chain of buckets that a full stash overflows to.
+#include "targets/common/planted_bugs.h"
 #include "targets/dash_lh/table.h"
 
 namespace powercut::dash_lh {
@@ -17,11 +18,11 @@ bool Table::PlaceInChain(Segment* segment, const Record& record, const Hash& has
       std::memset(bucket, 0, offsetof(Bucket, record));
       if (durability == dash::kDurable) pmem::persist(bucket, offsetof(Bucket, record));
     };
-    if (!Has(Bug::kChainLinkedEarly)) clear();
+    SKIP_IF (Bug::kChainLinkedEarly) clear();
     pmem::mark("chain.allocated");
     pmem::atomic_store(link, block);
     if (durability == dash::kDurable && !Has(Bug::kChainNotFlushed)) pmem::persist(link, sizeof *link);
-    if (Has(Bug::kChainLinkedEarly)) clear();
+    DO_IF (Bug::kChainLinkedEarly) clear();
     pmem::mark("chain.linked");
     *grown = true;
   }
@@ -41,13 +42,13 @@ void Table::Compact(Segment* segment) {
       const Hash hash(record.key);
       // `published` flushes the chain at the end of the split.
       const dash::Durability durability = options_.hardened ? dash::kDurable : dash::kDeferred;
-      if (Has(Bug::kCompactClearFirst)) Clear(bucket, slot, durability);
+      DO_IF (Bug::kCompactClearFirst) Clear(bucket, slot, durability);
       if (!PlaceInPair(segment, record, hash, dash::kDurable) && !PlaceInStash(segment, record, hash, dash::kDurable)) {
-        if (Has(Bug::kCompactClearFirst)) bucket->Store(bucket->Load().With(slot, false));
+        DO_IF (Bug::kCompactClearFirst) bucket->Store(bucket->Load().With(slot, false));
         continue;
       }
       pmem::mark("compact.copied");
-      if (!Has(Bug::kCompactClearFirst)) Clear(bucket, slot, durability);
+      SKIP_IF (Bug::kCompactClearFirst) Clear(bucket, slot, durability);
       RemoveOverflow(segment, hash, kChain);
     }
     if (bucket->Load().count() != 0) {
@@ -55,7 +56,7 @@ void Table::Compact(Segment* segment) {
       continue;
     }
     const uint64_t block = *link;
-    if (Has(Bug::kChainFreedEarly)) Free(block);
+    DO_IF (Bug::kChainFreedEarly) Free(block);
     pmem::atomic_store(link, bucket->next);
     if (options_.hardened) pmem::persist(link, sizeof *link);
     // In `published` with threads the next open frees it, in the place of the authors' epochs.

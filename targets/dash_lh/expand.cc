@@ -1,4 +1,5 @@
 // Hybrid expansion: where segments lie, and how more of them come to be. N and Next lie in one word.
+#include "targets/common/planted_bugs.h"
 #include "targets/dash_lh/table.h"
 
 namespace powercut::dash_lh {
@@ -30,16 +31,16 @@ void Table::Expand() {
   if (array == kArrays) return;
   const auto raise = [&] {
     pmem::atomic_store(&root()->round, now.After(options_.expand).Encode());
-    if (!Has(Bug::kRoundNotFlushed)) pmem::persist(&root()->round, sizeof root()->round);
+    SKIP_IF (Bug::kRoundNotFlushed) pmem::persist(&root()->round, sizeof root()->round);
   };
   if (root()->array[array] == 0 || root()->array[array] == kReserved) {
-    if (Has(Bug::kRoundBeforeArray)) raise();
+    DO_IF (Bug::kRoundBeforeArray) raise();
     if (!AllocateArray(array)) {
       pmem::mark("expand.full");
       return;
     }
   }
-  if (!Has(Bug::kRoundBeforeArray)) raise();
+  SKIP_IF (Bug::kRoundBeforeArray) raise();
   pmem::mark("expand.done");
 }
 

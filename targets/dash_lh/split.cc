@@ -1,5 +1,6 @@
 // Split: what an absent segment holds is moved out of its origin when an operation first needs it. Mark both, copy,
 // clear what moved, move the chain's records back, clear both states.
+#include "targets/common/planted_bugs.h"
 #include "targets/dash_lh/table.h"
 
 namespace powercut::dash_lh {
@@ -41,11 +42,11 @@ powercut_status Table::SplitHardened(uint64_t index) {
     GiveUpSplit(segment, fresh);
     return POWERCUT_FULL;
   }
-  if (Has(Bug::kSplitClearedEarly)) ClearMoved(segment, index);
-  if (Has(Bug::kSplitFilledEarly)) StoreField(&fresh->state, kFilled);
+  DO_IF (Bug::kSplitClearedEarly) ClearMoved(segment, index);
+  DO_IF (Bug::kSplitFilledEarly) StoreField(&fresh->state, kFilled);
   pmem::mark("split.copied");
   WriteBackAll(fresh);
-  if (!Has(Bug::kSplitFilledEarly)) StoreField(&fresh->state, kFilled);
+  SKIP_IF (Bug::kSplitFilledEarly) StoreField(&fresh->state, kFilled);
   pmem::mark("split.filled");
   FinishSplit(index);
   return POWERCUT_OK;
@@ -55,7 +56,7 @@ powercut_status Table::SplitHardened(uint64_t index) {
 void Table::FinishSplit(uint64_t index) {
   Segment* segment = SegmentOf(Origin(index));
   Segment* fresh = SegmentOf(index);
-  if (!Has(Bug::kSplitClearedEarly)) ClearMoved(segment, index);
+  SKIP_IF (Bug::kSplitClearedEarly) ClearMoved(segment, index);
   pmem::mark("split.cleared");
   Compact(segment);
   pmem::mark("split.compacted");

@@ -3,6 +3,7 @@
 //
 // A split has every bucket of the origin until the new segment is NORMAL, so whoever holds or has noted two of them,
 // and finds after that that the hash leads to this segment, knows where its records stay.
+#include "targets/common/planted_bugs.h"
 #include "targets/dash_lh/table.h"
 
 namespace powercut::dash_lh {
@@ -63,14 +64,14 @@ powercut_status Table::RecoverBeside(const Hash& hash) {
 
 powercut_status Table::SplitBeside(uint64_t fresh) {
   Segment* segment = SegmentOf(Origin(fresh));
-  if (!Has(Bug::kSplitUnlocked)) LockAll(segment);
+  SKIP_IF (Bug::kSplitUnlocked) LockAll(segment);
   powercut_status status = POWERCUT_OK;
   if (!IsSettled(SegmentOf(fresh)) || Has(Bug::kSplitTwice)) {
     // Another thread may have raised N and Next, and not flushed them yet. Without them nobody would find what moves.
-    if (!Has(Bug::kRoundNotAwaited)) pmem::persist(&root()->round, sizeof root()->round);
+    SKIP_IF (Bug::kRoundNotAwaited) pmem::persist(&root()->round, sizeof root()->round);
     status = Split(fresh);
   }
-  if (!Has(Bug::kSplitUnlocked)) UnlockAll(segment);
+  SKIP_IF (Bug::kSplitUnlocked) UnlockAll(segment);
   return status;
 }
 

@@ -1,6 +1,7 @@
 // Insertion (3.1, D2-D4), one movement a level, bottom-to-top movement (3.2(2)); log-free (3.3(2)).
 #include <utility>
 
+#include "targets/common/planted_bugs.h"
 #include "targets/level/table.h"
 
 namespace powercut::level {
@@ -14,7 +15,7 @@ powercut_status Table::Insert(const Item& item) {
   while (true) {
     Access access(locks_.get(), probe, also);
     if (checks && Find(access, item).found()) return POWERCUT_EXISTS;
-    if (Has(Bug::kInsertCheckApart)) {
+    DO_IF (Bug::kInsertCheckApart) {
       access.Release();
       access.Acquire();
     }
@@ -137,12 +138,12 @@ bool Table::Vacate(Access& access, const Place& from, SpinGuard* guard, const Pr
                    const Movement& how) {
   const uint8_t* item = geometry_.Slot(from.bucket, from.slot);
   Item early;
-  if (Has(Bug::kMoveStaleCopy)) {
+  DO_IF (Bug::kMoveStaleCopy) {
     geometry_.Copy(early.bytes, std::exchange(item, early.bytes));
     guard->Unlock();
   }
   if (!Has(Bug::kMoveUnowned) && !access.Own(its)) return false;
-  if (Has(Bug::kMoveStaleCopy)) {
+  DO_IF (Bug::kMoveStaleCopy) {
     guard->Lock(LockOf(access, from));
     if (!Holds(from, early)) return false;
   }
@@ -162,10 +163,10 @@ bool Table::Vacate(Access& access, const Place& from, SpinGuard* guard, const Pr
 // 3.3(2)b: copy, set the token of the copy, clear the token of the original. A power cut in between leaves two
 // equal copies.
 void Table::MoveItem(const Place& from, const Place& to, const uint8_t* item, const Movement& how) {
-  if (Has(Bug::kMoveClearFirst)) Clear(from);
+  DO_IF (Bug::kMoveClearFirst) Clear(from);
   Fill(to, item, how.unordered);
   pmem::mark(how.copied_mark);
-  if (!Has(Bug::kMoveClearFirst)) Clear(from);
+  SKIP_IF (Bug::kMoveClearFirst) Clear(from);
 }
 
 // A power cut during an earlier movement may have left a second copy of the item that is about to be moved. The

@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "targets/common/planted_bugs.h"
 #include "targets/level/table.h"
 
 namespace powercut::level {
@@ -148,11 +149,11 @@ bool Table::RehashItem(const Place& place, bool check_duplicate) {
       return true;
     }
   }
-  if (Has(Bug::kRehashClearFirst)) Clear(place);
+  DO_IF (Bug::kRehashClearFirst) Clear(place);
   Access alone;
   if (!PlaceItem(alone, item, HashKey(item.bytes, geometry_.wide))) return false;
   pmem::mark("rehash.copied");
-  if (!Has(Bug::kRehashClearFirst)) Clear(place);
+  SKIP_IF (Bug::kRehashClearFirst) Clear(place);
   return true;
 }
 

@@ -1,4 +1,5 @@
 // Search with dynamic order (3.2(3)) and the counts behind it.
+#include "targets/common/planted_bugs.h"
 #include "targets/level/table.h"
 
 namespace powercut::level {
@@ -41,7 +42,7 @@ powercut_status Table::Lookup(const Item& key, uint8_t* value) {
   ForEachCopy(access, key, [&](const Place& place) {
     const uint8_t* at = geometry_.Slot(place.bucket, place.slot) + geometry_.key_size;
     found = true;
-    if (Has(Bug::kUnlockBeforeCopy)) {
+    DO_IF (Bug::kUnlockBeforeCopy) {
       late = at;
     } else {
       std::memcpy(value, at, geometry_.value_size);

@@ -1,4 +1,5 @@
 // Opportunistic log-free update (3.3(4)) with the undo log as its fall-back.
+#include "targets/common/planted_bugs.h"
 #include "targets/level/table.h"
 
 namespace powercut::level {
@@ -44,9 +45,9 @@ void Table::UpdateLogFree(UpdateLocks* locks, const Place& place, uint32_t slot,
   pmem::mark("update.logfree");
   uint8_t* target = geometry_.Slot(place.bucket, slot);
   geometry_.Copy(target, item.bytes);
-  if (!Has(Bug::kUpdateUnordered)) PersistSlot(target);
+  SKIP_IF (Bug::kUpdateUnordered) PersistSlot(target);
   const uint32_t without_old = place.tokens & ~(1u << place.slot);
-  if (Has(Bug::kUpdateTwoWrites)) {
+  DO_IF (Bug::kUpdateTwoWrites) {
     geometry_.StoreTokens(place.bucket, without_old);
     PersistTokens(place.bucket);
   }
@@ -55,9 +56,9 @@ void Table::UpdateLogFree(UpdateLocks* locks, const Place& place, uint32_t slot,
   } else {
     geometry_.FlipTokens(place.bucket, 1u << place.slot | 1u << slot);
   }
-  if (Has(Bug::kUnlockBeforeFlush)) locks->Release();
+  DO_IF (Bug::kUnlockBeforeFlush) locks->Release();
   PersistTokens(place.bucket);
-  if (Has(Bug::kUpdateUnordered)) PersistSlot(target);
+  DO_IF (Bug::kUpdateUnordered) PersistSlot(target);
 }
 
 // Log the old item, make the log valid, overwrite in place, make the log invalid; each step durable before the
@@ -69,10 +70,10 @@ void Table::UpdateLogged(const UpdateLocks& locks, const Place& place, const Ite
   Root* log = root();
   uint8_t* slot = geometry_.Slot(place.bucket, place.slot);
   geometry_.Copy(log->log_item, slot);
-  if (!Has(Bug::kLogUnordered)) pmem::persist(log->log_item, geometry_.item_size);
+  SKIP_IF (Bug::kLogUnordered) pmem::persist(log->log_item, geometry_.item_size);
   pmem::atomic_store(&log->log_slot, OffsetOf(slot));
   pmem::persist(&log->log_slot, sizeof log->log_slot);
-  if (Has(Bug::kLogUnordered)) pmem::persist(log->log_item, geometry_.item_size);
+  DO_IF (Bug::kLogUnordered) pmem::persist(log->log_item, geometry_.item_size);
 
   if (geometry_.wide) {
     std::memcpy(slot + 16, item.bytes + 16, 15);
@@ -81,11 +82,11 @@ void Table::UpdateLogged(const UpdateLocks& locks, const Place& place, const Ite
   }
   // Of a slot that straddles two lines only the value's line is dirty.
   uint8_t* value = slot + geometry_.key_size;
-  if (!Has(Bug::kLogClearedEarly)) pmem::persist(value, geometry_.value_size);
+  SKIP_IF (Bug::kLogClearedEarly) pmem::persist(value, geometry_.value_size);
   pmem::mark("update.overwritten");
   pmem::atomic_store(&log->log_slot, uint64_t{0});
   pmem::persist(&log->log_slot, sizeof log->log_slot);
-  if (Has(Bug::kLogClearedEarly)) pmem::persist(value, geometry_.value_size);
+  DO_IF (Bug::kLogClearedEarly) pmem::persist(value, geometry_.value_size);
 }
 
 }  // namespace powercut::level

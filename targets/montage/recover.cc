@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "targets/common/planted_bugs.h"
 #include "targets/common/scheme_target.h"
 #include "targets/montage/table.h"
 
@@ -70,7 +71,7 @@ void Table::Recover() {
       Link(bucket, block);
     }
   }
-  if (!Has(Bug::kDiscardedKept)) Drop(discarded);
+  SKIP_IF (Bug::kDiscardedKept) Drop(discarded);
   for (uint64_t bucket = 0; bucket < kBuckets; ++bucket) {
     for (uint32_t at = heads_[bucket]; at != kNone; at = next_[at]) {
       if (At(at)->kind == Kind::kErased) {
@@ -81,7 +82,7 @@ void Table::Recover() {
     }
   }
   for (const uint32_t block : erased) Unlink(BucketOf(At(block)->key), block);
-  if (Has(Bug::kTombEarly)) std::swap(erased, covered);
+  DO_IF (Bug::kTombEarly) std::swap(erased, covered);
   Drop(covered);
   Drop(erased);
 }

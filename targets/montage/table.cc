@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "targets/common/hash.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::montage {
 
@@ -164,13 +165,13 @@ void Table::Advance() {
     const SpinGuard logs(&logs_lock_);
     std::swap(log, logs_[ends % kEpochs]);
   }
-  if (Has(Bug::kClockEarly)) MoveClock(epoch + 1);
+  DO_IF (Bug::kClockEarly) MoveClock(epoch + 1);
   for (const uint32_t block : log.written) {
-    if (!Has(Bug::kFlushSkipped)) pmem::flush_line(At(block));
+    SKIP_IF (Bug::kFlushSkipped) pmem::flush_line(At(block));
   }
   pmem::fence();
   pmem::mark("advance.written_back");
-  if (!Has(Bug::kClockEarly)) MoveClock(epoch + 1);
+  SKIP_IF (Bug::kClockEarly) MoveClock(epoch + 1);
   pmem::mark("advance.moved");
   // What was written survives, so what it covers may go; and once that is gone for good, nothing is left to be covered.
   std::vector<uint32_t> erased;
@@ -182,7 +183,7 @@ void Table::Advance() {
     Unlink(bucket, block);
     erased.push_back(block);
   }
-  if (Has(Bug::kTombEarly)) std::swap(erased, log.covered);
+  DO_IF (Bug::kTombEarly) std::swap(erased, log.covered);
   Drop(log.covered);
   Drop(erased);
 }

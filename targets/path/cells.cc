@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "targets/common/hash.h"
+#include "targets/common/planted_bugs.h"
 #include "targets/path/table.h"
 
 namespace powercut::path {
@@ -44,7 +45,7 @@ powercut_status Table::Erase(const uint8_t* key) {
   uint8_t* cell = Find(key);
   if (cell == nullptr) return POWERCUT_NOT_FOUND;
   pmem::mark("erase");
-  if (Has(Bug::kEraseNotFlushed)) {
+  DO_IF (Bug::kEraseNotFlushed) {
     bucket_.StoreTokens(cell, 0);
   } else {
     Clear(cell, 0);

@@ -3,6 +3,7 @@
 // deletions of 3.3(3) from the old tree happen all at once, by the same store.
 #include <cstring>
 
+#include "targets/common/planted_bugs.h"
 #include "targets/path/table.h"
 
 namespace powercut::path {
@@ -63,23 +64,23 @@ Table::Built Table::Build(uint32_t leaves_log2, Tree* next) {
     }
     bucket_.Copy(bucket_.Slot(cell, 0), item);
     bucket_.StoreTokens(cell, 1);
-    if (Has(Bug::kRehashClearFirst)) Clear(old, 0);
+    DO_IF (Bug::kRehashClearFirst) Clear(old, 0);
     pmem::mark("rehash.copied");
   }
-  if (!Has(Bug::kResizePublishEarly)) pmem::persist(next->cells, bytes);
+  SKIP_IF (Bug::kResizePublishEarly) pmem::persist(next->cells, bytes);
   pmem::mark("resize.built");
   return Built::kYes;
 }
 
 void Table::Replace(const Tree& next) {
   const uint64_t old = OffsetOf(tree_.cells);
-  if (Has(Bug::kResizeFreeFirst)) allocator_.Free(old);
+  DO_IF (Bug::kResizeFreeFirst) allocator_.Free(old);
   NameTable(OffsetOf(next.cells), next.leaves_log2);
   pmem::mark("resize.published");
-  if (Has(Bug::kResizePublishEarly)) pmem::persist(next.cells, Bytes(next));
+  DO_IF (Bug::kResizePublishEarly) pmem::persist(next.cells, Bytes(next));
   tree_ = next;
   // Unnamed first, freed next: a cut in between leaves a block that the next open sweeps.
-  if (!Has(Bug::kResizeFreeFirst)) allocator_.Free(old);
+  SKIP_IF (Bug::kResizeFreeFirst) allocator_.Free(old);
 }
 
 }  // namespace powercut::path

@@ -1,6 +1,8 @@
 // The operations, with the variations of each pattern.
 #include "targets/patterns/map.h"
 
+#include "targets/common/planted_bugs.h"
+
 namespace powercut::patterns {
 
 powercut_status Map::Insert(const uint8_t* key, const uint8_t* value) {
@@ -43,8 +45,8 @@ powercut_status Map::InsertEntry(const uint8_t* key, const uint8_t* value) {
   std::memcpy(entry->value[0], value, options_.value_size);
   pmem::flush_line(entry);
   pmem::persist(entry->value[0], options_.value_size);
-  if (Has(Bug::kRedundantFlush)) pmem::persist(entry->value[0], options_.value_size);
-  if (Has(Bug::kRedundantFence)) pmem::fence();
+  DO_IF (Bug::kRedundantFlush) pmem::persist(entry->value[0], options_.value_size);
+  DO_IF (Bug::kRedundantFence) pmem::fence();
   SetState(entry, 1, !Has(Bug::kLost));
   Count(1);
   return POWERCUT_OK;
@@ -189,7 +191,7 @@ void Map::Begin() {
     pmem::atomic_store(&root()->intent.value, uint64_t{1});
     pmem::persist(&root()->intent.value, sizeof(uint64_t));
   }
-  if (Has(Bug::kNeverPersisted)) ++root()->statistics.value;
+  DO_IF (Bug::kNeverPersisted) ++root()->statistics.value;
 }
 
 void Map::End() const {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "targets/common/planted_bugs.h"
 #include "targets/patterns/map.h"
 
 namespace powercut::patterns {
@@ -40,23 +41,23 @@ powercut_status Map::Open(powercut_pool pool, const Options& options, Map** out)
 void Map::Recover() {
   switch (options_.pattern) {
     case Pattern::kRewrittenByRecovery: {
-      if (Has(Bug::kStructure)) break;
+      DO_IF (Bug::kStructure) break;
       uint64_t count = 0;
       for (uint64_t i = 0; i < options_.capacity; ++i) count += entry(i)->state != kEmpty ? 1 : 0;
       root()->count.value = count;
       break;
     }
     case Pattern::kVolatileLock:
-      if (!Has(Bug::kLockLeft)) pmem::atomic_store(&root()->lock.value, uint64_t{0});
+      SKIP_IF (Bug::kLockLeft) pmem::atomic_store(&root()->lock.value, uint64_t{0});
       break;
     case Pattern::kUndoLog:
-      if (!Has(Bug::kTorn)) ReplayLog();
+      SKIP_IF (Bug::kTorn) ReplayLog();
       break;
     case Pattern::kIntent:
       if (root()->intent.value != 0) WithdrawIntent();
       break;
     case Pattern::kBlocks:
-      if (!Has(Bug::kLeak)) allocator_.Sweep([&](uint64_t offset) { return Owns(offset); });
+      SKIP_IF (Bug::kLeak) allocator_.Sweep([&](uint64_t offset) { return Owns(offset); });
       break;
     case Pattern::kPlain:
     case Pattern::kHelpingPersist:
@@ -73,21 +74,21 @@ void Map::ReplayLog() const {
   uint8_t* place = const_cast<uint8_t*>(Value(*entry(log->value - 1)));
   if (place == nullptr) return;
   std::memcpy(place, root()->log_value, options_.value_size);
-  if (!Has(Bug::kNotIdempotent)) pmem::persist(place, options_.value_size);
+  SKIP_IF (Bug::kNotIdempotent) pmem::persist(place, options_.value_size);
   pmem::atomic_store(&log->value, uint64_t{0});
   pmem::persist(&log->value, sizeof log->value);
-  if (Has(Bug::kNotIdempotent)) pmem::persist(place, options_.value_size);
+  DO_IF (Bug::kNotIdempotent) pmem::persist(place, options_.value_size);
 }
 
 // An operation was under way. Every pattern of this map is atomic by itself, so there is nothing to repair.
 void Map::WithdrawIntent() const {
-  if (Has(Bug::kAbort)) std::abort();
-  if (Has(Bug::kSegv)) {
+  DO_IF (Bug::kAbort) std::abort();
+  DO_IF (Bug::kSegv) {
     Entry* volatile none = nullptr;
     (void)pmem::atomic_load(&none->state);
   }
-  if (Has(Bug::kWildStore)) *reinterpret_cast<volatile uint64_t*>(pool_.base + pool_.size) = 0;
-  if (Has(Bug::kHang)) {
+  DO_IF (Bug::kWildStore) *reinterpret_cast<volatile uint64_t*>(pool_.base + pool_.size) = 0;
+  DO_IF (Bug::kHang) {
     while (pmem::atomic_load(&root()->intent.value) != 0) {
     }
   }

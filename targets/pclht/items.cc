@@ -1,5 +1,6 @@
 // The operations that change items: clht_put, clht_update, clht_remove. Each does it by one 8-byte store, which
 // bypasses the cache.
+#include "targets/common/planted_bugs.h"
 #include "targets/pclht/table.h"
 
 namespace powercut::pclht {
@@ -28,7 +29,7 @@ Bucket* Table::LockHome(uint64_t key, Stay* stay) {
     }
     if (seen == kLockFree) return home;
     AwaitResize(*table, *home, stay);
-    if (Has(Bug::kResizeUnnoticed)) return home;
+    DO_IF (Bug::kResizeUnnoticed) return home;
     stay->Renew();
   }
 }
@@ -102,11 +103,11 @@ powercut_status Table::Insert(const uint8_t* key_bytes, const uint8_t* value_byt
 
 // The value, then the key.
 void Table::CommitKey(const Entry& entry, uint64_t key, uint64_t value) {
-  if (Has(Bug::kKeyBeforeValue)) Commit(entry.key(), key);
+  DO_IF (Bug::kKeyBeforeValue) Commit(entry.key(), key);
   pmem::atomic_store(entry.value(), value);
   pmem::persist(entry.value(), sizeof value);
   pmem::mark("insert.value");
-  if (!Has(Bug::kKeyBeforeValue)) Commit(entry.key(), key);
+  SKIP_IF (Bug::kKeyBeforeValue) Commit(entry.key(), key);
 }
 
 // The bucket with its item, then the link to it.
@@ -117,8 +118,8 @@ bool Table::Chain(HashTable* table, Bucket* last, uint64_t key, uint64_t value) 
   Bucket* fresh = BucketAt(offset);
   fresh->value[0] = value;
   fresh->key[0] = key;
-  if (!Has(Bug::kChainUnflushed)) pmem::persist(fresh, sizeof *fresh);
-  if (Has(Bug::kLinkUnflushed)) {
+  SKIP_IF (Bug::kChainUnflushed) pmem::persist(fresh, sizeof *fresh);
+  DO_IF (Bug::kLinkUnflushed) {
     pmem::atomic_store(&last->next, offset);
   } else {
     Commit(&last->next, offset);
@@ -139,9 +140,9 @@ powercut_status Table::Update(const uint8_t* key_bytes, const uint8_t* value_byt
   const Entry entry = LockEntry(key, &stay, &home);
   if (!entry.found()) return POWERCUT_NOT_FOUND;
   pmem::mark("update");
-  if (Has(Bug::kUpdateUnflushed)) {
+  DO_IF (Bug::kUpdateUnflushed) {
     pmem::atomic_store(entry.value(), value);
-  } else if (Has(Bug::kUnlockBeforeFlush)) {
+  } else DO_IF (Bug::kUnlockBeforeFlush) {
     pmem::atomic_store(entry.value(), value);
     Unlock(home);
     pmem::persist(entry.value(), sizeof value);
@@ -166,7 +167,7 @@ powercut_status Table::Erase(const uint8_t* key_bytes) {
   const Entry entry = LockEntry(key, &stay, &home);
   if (!entry.found()) return POWERCUT_NOT_FOUND;
   pmem::mark("erase");
-  if (Has(Bug::kEraseUnflushed)) {
+  DO_IF (Bug::kEraseUnflushed) {
     pmem::atomic_store(entry.key(), uint64_t{0});
   } else {
     Commit(entry.key(), 0);

@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "targets/common/planted_bugs.h"
 #include "targets/pclht/table.h"
 
 namespace powercut::pclht {
@@ -71,7 +72,7 @@ powercut_status Table::Attach() {
 powercut_status Table::Recover() {
   Root* root = this->root();
   root->resize_lock = root->gc_lock = root->status_lock = 0;
-  if (Has(Bug::kOldestNotPersisted)) CollectOldTables();
+  DO_IF (Bug::kOldestNotPersisted) CollectOldTables();
   std::vector<uint64_t> chained;
   const powercut_status read = ReadChains(&chained);
   if (read != POWERCUT_OK) return read;
@@ -79,7 +80,7 @@ powercut_status Table::Recover() {
   root->oldest = root->table;
   root->version_min = table->version;
   if (options_.hardened) table->expansions = chained.size();
-  if (Has(Bug::kNoSweep)) return POWERCUT_OK;
+  DO_IF (Bug::kNoSweep) return POWERCUT_OK;
   std::sort(chained.begin(), chained.end());
   const bool sound = allocator_.Sweep([&](uint64_t offset) {
     return offset == root->table || offset == table->table ||

@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 
+#include "targets/common/planted_bugs.h"
 #include "targets/pclht/table.h"
 
 namespace powercut::pclht {
@@ -158,7 +159,7 @@ bool Table::EndHelp(Version* version) const {
                                   __ATOMIC_RELAXED)) {
     return true;
   }
-  if (Has(Bug::kHelperNotAwaited)) return true;
+  DO_IF (Bug::kHelperNotAwaited) return true;
   while (pmem::atomic_load(&version->help) != Version::kDone) pmem::pause();
   const bool full = pmem::atomic_load(&version->full) != 0;
   pmem::atomic_store(&version->full, uint8_t{0});
@@ -168,8 +169,8 @@ bool Table::EndHelp(Version* version) const {
 // clflush_new_hashtable. One fence makes all of it durable.
 void Table::FlushTable(const HashTable& table) const {
   pmem::flush(&table, sizeof table);
-  if (!Has(Bug::kResizeTableUnflushed)) pmem::flush(First(table, 0), table.buckets * sizeof(Bucket));
-  if (!Has(Bug::kResizeChainUnflushed)) {
+  SKIP_IF (Bug::kResizeTableUnflushed) pmem::flush(First(table, 0), table.buckets * sizeof(Bucket));
+  SKIP_IF (Bug::kResizeChainUnflushed) {
     for (uint64_t bin = 0; bin < table.buckets; ++bin) {
       for (const Bucket* b = Next(*First(table, bin)); b != nullptr; b = Next(*b)) pmem::flush(b, sizeof *b);
     }
@@ -178,7 +179,7 @@ void Table::FlushTable(const HashTable& table) const {
 }
 
 void Table::PublishTable(uint64_t offset) {
-  if (Has(Bug::kRootSwapUnflushed)) return pmem::atomic_store(&root()->table, offset);
+  DO_IF (Bug::kRootSwapUnflushed) return pmem::atomic_store(&root()->table, offset);
   Commit(&root()->table, offset);
 }
 
@@ -225,14 +226,14 @@ powercut_status Table::Resize(uint64_t times, uint64_t over, Stay* stay) {
     next->table = offset;
     threads_->Replace(next.release());
   };
-  if (Has(Bug::kTableVisibleEarly)) replace();
-  if (Has(Bug::kPublishFirst)) PublishTable(offset);
+  DO_IF (Bug::kTableVisibleEarly) replace();
+  DO_IF (Bug::kPublishFirst) PublishTable(offset);
   FlushTable(*fresh);
   pmem::mark("resize.copied");
-  if (Has(Bug::kFreeBeforePublish)) FreeTable(old_offset);
-  if (!Has(Bug::kPublishFirst)) PublishTable(offset);
+  DO_IF (Bug::kFreeBeforePublish) FreeTable(old_offset);
+  SKIP_IF (Bug::kPublishFirst) PublishTable(offset);
   replace();  // other threads get the table now that it is durable, with the root that names it
-  if (Has(Bug::kFreeBeforePublish)) {
+  DO_IF (Bug::kFreeBeforePublish) {
     root()->oldest = offset;
     root()->version_min = fresh->version;
   } else {

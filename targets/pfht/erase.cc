@@ -1,6 +1,7 @@
 // Search and log-free deletion (OSDI'18, 3.3(1)).
 #include <cstring>
 
+#include "targets/common/planted_bugs.h"
 #include "targets/pfht/table.h"
 
 namespace powercut::pfht {
@@ -60,15 +61,15 @@ void Table::Unlink(uint64_t* link) {
   pmem::mark("erase.stash");
   const uint64_t offset = *link;
   const uint64_t rest = NodeAt(offset)->next;
-  if (Has(Bug::kStashFreeFirst)) allocator_.Free(offset);
-  if (Has(Bug::kStashCutChain)) {
+  DO_IF (Bug::kStashFreeFirst) allocator_.Free(offset);
+  DO_IF (Bug::kStashCutChain) {
     pmem::atomic_store(link, uint64_t{0});
     pmem::persist(link, sizeof *link);
   }
   pmem::atomic_store(link, rest);
   pmem::persist(link, sizeof *link);
   pmem::mark("erase.unlinked");
-  if (!Has(Bug::kStashFreeFirst)) allocator_.Free(offset);
+  SKIP_IF (Bug::kStashFreeFirst) allocator_.Free(offset);
   --body_.stash_items;
 }
 

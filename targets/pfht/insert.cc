@@ -1,4 +1,5 @@
 // Insertion (OSDI'18, 2.2 and 2.3): two buckets, at most one displacement, then the stash; log-free (3.3(2)).
+#include "targets/common/planted_bugs.h"
 #include "targets/pfht/table.h"
 
 namespace powercut::pfht {
@@ -63,10 +64,10 @@ bool Table::PlaceByDisplacement(const Body& body, const uint8_t* item) {
 // copies.
 void Table::Displace(const Body& body, const Place& from, uint8_t* to, uint32_t slot) const {
   pmem::mark("move");
-  if (Has(Bug::kMoveClearFirst)) EmptySlot(body, from.bucket, from.slot);
+  DO_IF (Bug::kMoveClearFirst) EmptySlot(body, from.bucket, from.slot);
   PutInSlot(body, to, slot, from.item, Bug::kMoveTokenFirst);
   pmem::mark("move.copied");
-  if (!Has(Bug::kMoveClearFirst)) EmptySlot(body, from.bucket, from.slot);
+  SKIP_IF (Bug::kMoveClearFirst) EmptySlot(body, from.bucket, from.slot);
 }
 
 // A power cut during an earlier displacement may have left a second copy of the item that is about to be displaced. The

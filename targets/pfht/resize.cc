@@ -3,6 +3,7 @@
 // written back once, as a whole. The deletions of 3.3(3) from the old table happen all at once, by the same store.
 #include <cstring>
 
+#include "targets/common/planted_bugs.h"
 #include "targets/pfht/table.h"
 
 namespace powercut::pfht {
@@ -55,7 +56,7 @@ Table::Built Table::Build(uint32_t buckets_log2, Body* next) {
     FreeAll(*next);
     return Built::kNoPlace;
   }
-  if (!Has(Bug::kResizePublishEarly)) pmem::persist(next->base, next->shape.bytes);
+  SKIP_IF (Bug::kResizePublishEarly) pmem::persist(next->base, next->shape.bytes);
   pmem::mark("resize.built");
   return Built::kYes;
 }
@@ -84,7 +85,7 @@ void Table::Replace(const Body& next) {
   const Body old = body_;
   NameTable(OffsetOf(next.base), next.shape.buckets_log2);
   pmem::mark("resize.published");
-  if (Has(Bug::kResizePublishEarly)) pmem::persist(next.base, next.shape.bytes);
+  DO_IF (Bug::kResizePublishEarly) pmem::persist(next.base, next.shape.bytes);
   body_ = next;
   body_.named = true;
   // Unnamed first, freed next: a cut in between leaves blocks that the next open sweeps.

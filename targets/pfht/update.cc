@@ -1,5 +1,6 @@
 // Update (OSDI'18, 3.3(4)): through the undo log as in the paper's evaluation (4.2.3), or log-free within a bucket, as
 // it says that PFHT could.
+#include "targets/common/planted_bugs.h"
 #include "targets/pfht/table.h"
 
 namespace powercut::pfht {
@@ -32,15 +33,15 @@ void Table::UpdateLogFree(const Place& place, uint32_t slot, const uint8_t* item
   pmem::mark("update.logfree");
   uint8_t* target = bucket_.Slot(place.bucket, slot);
   bucket_.Copy(target, item);
-  if (!Has(Bug::kUpdateUnordered)) PersistItem(target);
+  SKIP_IF (Bug::kUpdateUnordered) PersistItem(target);
   const uint32_t without_old = Tokens(place.bucket) & ~(1u << place.slot);
-  if (Has(Bug::kUpdateTwoWrites)) {
+  DO_IF (Bug::kUpdateTwoWrites) {
     bucket_.StoreTokens(place.bucket, without_old);
     bucket_.PersistTokens(place.bucket);
   }
   bucket_.StoreTokens(place.bucket, without_old | 1u << slot);
   bucket_.PersistTokens(place.bucket);
-  if (Has(Bug::kUpdateUnordered)) PersistItem(target);
+  DO_IF (Bug::kUpdateUnordered) PersistItem(target);
 }
 
 }  // namespace powercut::pfht

@@ -1,4 +1,5 @@
 // Deletion: Algorithm 5, and the log-free deletion of Level hashing (3.3(1)).
+#include "targets/common/planted_bugs.h"
 #include "targets/smartcuckoo/table.h"
 
 namespace powercut::smartcuckoo {
@@ -9,7 +10,7 @@ powercut_status Table::Erase(const uint8_t* key) {
   pmem::mark("erase");
   // Two copies are never in the forest: Learn drops one of them.
   const uint32_t duplicate = options_.hardened && !Has(Bug::kEraseFirstCopy) ? FindDuplicate(b) : Forest::kNone;
-  if (Has(Bug::kEraseUnflushed)) {
+  DO_IF (Bug::kEraseUnflushed) {
     pmem::atomic_store(Bucket(b) + geometry_.token_at, uint8_t{0});
   } else {
     Clear(b);

@@ -3,6 +3,7 @@
 // planned in DRAM, written once, and published by one store; until then it is a block that nobody reaches.
 #include <new>
 
+#include "targets/common/planted_bugs.h"
 #include "targets/smartcuckoo/table.h"
 
 namespace powercut::smartcuckoo {
@@ -79,16 +80,16 @@ powercut_status Table::Rehash(uint32_t log2, const Item* extra) {
     bucket[geometry_.token_at] = 1;
   }
   const uint64_t old = directory_.offset;
-  if (!Has(Bug::kResizeEarly)) pmem::persist(base, bytes);
-  if (Has(Bug::kFreeEarly)) allocator_.Free(old);
+  SKIP_IF (Bug::kResizeEarly) pmem::persist(base, bytes);
+  DO_IF (Bug::kFreeEarly) allocator_.Free(old);
   pmem::mark("rehash.written");
   pmem::atomic_store(&root()->directory, plan.directory.Word());
   pmem::persist(&root()->directory, sizeof root()->directory);
-  if (Has(Bug::kResizeEarly)) pmem::persist(base, bytes);
+  DO_IF (Bug::kResizeEarly) pmem::persist(base, bytes);
   directory_ = plan.directory;
   forest_ = std::move(plan.forest);
   pmem::mark("rehash.published");
-  if (!Has(Bug::kFreeEarly)) allocator_.Free(old);
+  SKIP_IF (Bug::kFreeEarly) allocator_.Free(old);
   return POWERCUT_OK;
 }
 

@@ -1,5 +1,6 @@
 // The persistent steps that every operation is made of: the log-free insertion and deletion of Level hashing
 // (OSDI'18, 3.3), one token a bucket.
+#include "targets/common/planted_bugs.h"
 #include "targets/smartcuckoo/table.h"
 
 namespace powercut::smartcuckoo {
@@ -13,7 +14,7 @@ Item Table::MakeItem(const uint8_t* key, const uint8_t* value) const {
 
 // An item may straddle two lines; both must be written back.
 void Table::PersistItem(const uint8_t* bucket) const {
-  if (Has(Bug::kTokenLineOnly)) return;
+  DO_IF (Bug::kTokenLineOnly) return;
   pmem::persist(bucket, geometry_.token_at);
 }
 
@@ -26,10 +27,10 @@ void Table::SetToken(uint32_t b, uint8_t token) const {
 // Precondition: the bucket is vacant.
 void Table::Fill(uint32_t b, const uint8_t* item) const {
   uint8_t* bucket = Bucket(b);
-  if (Has(Bug::kTokenFirst)) SetToken(b, 1);
+  DO_IF (Bug::kTokenFirst) SetToken(b, 1);
   std::memcpy(bucket, item, geometry_.token_at);
   PersistItem(bucket);
-  if (!Has(Bug::kTokenFirst)) SetToken(b, 1);
+  SKIP_IF (Bug::kTokenFirst) SetToken(b, 1);
 }
 
 }  // namespace powercut::smartcuckoo

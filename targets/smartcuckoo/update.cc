@@ -1,6 +1,7 @@
 // Update. The paper says no more than that its cost is similar to that of a lookup (section 4, YCSB), so `published`
 // overwrites in place. A bucket has one slot, so the log-free update of Level hashing has no place to go to, and
 // `hardened` takes its other half: log the old value, then overwrite (OSDI'18, 3.3(4)).
+#include "targets/common/planted_bugs.h"
 #include "targets/smartcuckoo/table.h"
 
 namespace powercut::smartcuckoo {
@@ -30,10 +31,10 @@ powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
   Root* log = root();
   if (logged) {
     std::memcpy(log->log_value, bucket, geometry_.value_size);
-    if (!Has(Bug::kLogUnordered)) pmem::persist(log->log_value, geometry_.value_size);
+    SKIP_IF (Bug::kLogUnordered) pmem::persist(log->log_value, geometry_.value_size);
     pmem::atomic_store(&log->log_bucket, static_cast<uint64_t>(bucket - pool_.base));
     pmem::persist(&log->log_bucket, sizeof log->log_bucket);
-    if (Has(Bug::kLogUnordered)) pmem::persist(log->log_value, geometry_.value_size);
+    DO_IF (Bug::kLogUnordered) pmem::persist(log->log_value, geometry_.value_size);
   }
   std::memcpy(bucket, value, geometry_.value_size);
   pmem::persist(bucket, geometry_.value_size);

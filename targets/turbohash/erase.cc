@@ -1,4 +1,5 @@
 // Delete (3.4, Algorithm 3): the slot stays valid, so that no search path ends where its item was.
+#include "targets/common/planted_bugs.h"
 #include "targets/turbohash/table.h"
 
 namespace powercut::turbohash {
@@ -16,13 +17,13 @@ powercut_status Table::Erase(const uint8_t* key) {
   }
   Meta meta = MetaOf(path.found);
   const auto bit = static_cast<uint16_t>(1u << path.slot);
-  if (Has(Bug::kEraseClearsValid)) {
+  DO_IF (Bug::kEraseClearsValid) {
     meta.valid = static_cast<uint16_t>(meta.valid & ~bit);
   } else {
     meta.deleted |= bit;
   }
   ++meta.sequence;
-  if (Has(Bug::kUnlockBeforeFlush)) {
+  DO_IF (Bug::kUnlockBeforeFlush) {
     pmem::atomic_store(&path.found->meta, meta.Encode());
     lock.Release();
     pmem::persist(&path.found->meta, sizeof path.found->meta);
@@ -31,7 +32,7 @@ powercut_status Table::Erase(const uint8_t* key) {
   }
   pmem::mark("erase.committed");
   if (options_.pointer) {
-    if (!Has(Bug::kCellFreedAtOnce)) AwaitReaders(home.shard);
+    SKIP_IF (Bug::kCellFreedAtOnce) AwaitReaders(home.shard);
     items_.Release(cell);
     pmem::fence();
   }

@@ -1,5 +1,6 @@
 // Insert and near-place update (3.4, Algorithm 2): both write a slot that search does not see, make it durable, and
 // show it by one atomic store of the bucket's meta word.
+#include "targets/common/planted_bugs.h"
 #include "targets/turbohash/table.h"
 
 namespace powercut::turbohash {
@@ -11,7 +12,7 @@ powercut_status Table::Put(const uint8_t* key, const uint8_t* value, bool may_in
   const Home home = HomeOf(key);
   WriteLock lock;
   for (;;) {
-    if (!Has(Bug::kSearchUnlocked)) lock.Take(LockOf(home.shard));
+    SKIP_IF (Bug::kSearchUnlocked) lock.Take(LockOf(home.shard));
     const Path path = Find(home, key);
     lock.Take(LockOf(home.shard));
     // "If the search arrives at a valid slot holding the search key not yet deleted, this insert is an update."
@@ -54,11 +55,11 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
       items_.Take(word);
       pmem::fence();
     }
-    if (!Has(Bug::kItemNotLogged)) LogItems(target, word, stale);
+    SKIP_IF (Bug::kItemNotLogged) LogItems(target, word, stale);
     uint8_t* cell = pool_.base + word;
     std::memcpy(cell, key, options_.key_size);
     std::memcpy(cell + options_.key_size, value, options_.value_size);
-    if (!Has(Bug::kItemNotFlushed)) pmem::flush(cell, options_.key_size + options_.value_size);
+    SKIP_IF (Bug::kItemNotFlushed) pmem::flush(cell, options_.key_size + options_.value_size);
     if (!late) items_.Take(word);
   } else {
     std::memcpy(&word, value, options_.value_size);
@@ -66,11 +67,11 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
   if (options_.concurrent) {  // readers may look at the slot
     pmem::atomic_store(&target->key, home.word);
     pmem::atomic_store(&target->value, word);
-    if (!Has(Bug::kTagAfterMeta)) pmem::atomic_store(&bucket->tags[slot], home.tag());
+    SKIP_IF (Bug::kTagAfterMeta) pmem::atomic_store(&bucket->tags[slot], home.tag());
   } else {
     target->key = home.word;
     target->value = word;
-    if (!Has(Bug::kTagAfterMeta)) bucket->tags[slot] = home.tag();
+    SKIP_IF (Bug::kTagAfterMeta) bucket->tags[slot] = home.tag();
   }
 
   const bool unordered = (Has(Bug::kUpdateMetaFirst) && old_bit != 0) || (Has(Bug::kReuseMetaFirst) && reuses) ||
@@ -96,7 +97,7 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
   Commit(bucket, meta);
 
   if (unordered) PersistSlot(bucket, slot);
-  if (Has(Bug::kTagAfterMeta)) {
+  DO_IF (Bug::kTagAfterMeta) {
     bucket->tags[slot] = home.tag();
     pmem::persist(bucket->tags, sizeof bucket->tags);
   }

@@ -10,6 +10,7 @@
 // written in the order invalid, cells, slot; stores to one line persist in that order.
 #include "targets/turbohash/items.h"
 
+#include "targets/common/planted_bugs.h"
 #include "targets/turbohash/table.h"
 
 // Defined by the engine alone: whether this allocation is to fail though there is room (powercut faults).
@@ -55,7 +56,7 @@ void ItemHeap::SetBit(uint64_t cell, bool taken) {
 void Table::LogItems(const Slot* slot, uint64_t fresh, uint64_t stale) {
   ItemLog* log = &root()->log;
   // Without this store the old slot would be judged with the new cells.
-  if (!Has(Bug::kItemLogOneWrite)) pmem::atomic_store(&log->slot, uint64_t{0});
+  SKIP_IF (Bug::kItemLogOneWrite) pmem::atomic_store(&log->slot, uint64_t{0});
   pmem::atomic_store(&log->fresh, fresh);
   // `published`: pmemobj_alloc covers the new cell up to the pointer; the old one waits in a volatile garbage pool.
   pmem::atomic_store(&log->stale, options_.hardened ? stale : uint64_t{0});

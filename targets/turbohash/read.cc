@@ -10,6 +10,7 @@
 //
 // The word may be visible and not durable yet. Who stored it holds the shard's lock until it is; so a reader that
 // finds the lock held flushes the words that its answer comes from.
+#include "targets/common/planted_bugs.h"
 #include "targets/turbohash/table.h"
 
 namespace powercut::turbohash {
@@ -18,9 +19,9 @@ powercut_status Table::LookupBesideWriters(const uint8_t* key, uint8_t* value) {
   const Home home = HomeOf(key);
   ShardGate* gate = &gates_[home.shard];
   Shard shard;
-  if (Has(Bug::kEpochAfterPointer)) shard = shards_[home.shard].Load();
+  DO_IF (Bug::kEpochAfterPointer) shard = shards_[home.shard].Load();
   const ReadEpoch epoch(&gate->readers);
-  if (!Has(Bug::kEpochAfterPointer)) shard = shards_[home.shard].Load();
+  SKIP_IF (Bug::kEpochAfterPointer) shard = shards_[home.shard].Load();
 
   const auto settle = [&](uint64_t first, uint64_t last) {
     if (!IsHeld(&gate->writer)) return;

@@ -2,6 +2,7 @@
 // mode, the log of cells; never an item. Done twice it does nothing more.
 #include <new>
 
+#include "targets/common/planted_bugs.h"
 #include "targets/turbohash/table.h"
 
 namespace powercut::turbohash {
@@ -83,7 +84,7 @@ powercut_status Table::Attach() {
     ShardOfBlock(block) = static_cast<uint32_t>(i + 1);
   }
   if (options_.pointer && !ReplayItemLog()) return POWERCUT_CORRUPT;
-  if (Has(Bug::kShardNotSwept)) return POWERCUT_OK;
+  DO_IF (Bug::kShardNotSwept) return POWERCUT_OK;
   // Stands in for what PMDK does when it opens a pool. `published`: a block is PMDK's to discard only while no pointer
   // names it, and the set that is not in use is a pointer.
   const bool sound = allocator_.Sweep([&](uint64_t offset) {

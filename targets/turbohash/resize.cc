@@ -9,6 +9,7 @@
 // The writer that rewrites a shard holds its lock all the time. Readers go on in the old buckets, which do not change.
 #include <new>
 
+#include "targets/common/planted_bugs.h"
 #include "targets/turbohash/table.h"
 
 namespace powercut::turbohash {
@@ -103,21 +104,21 @@ powercut_status Table::Rebuild(uint64_t index, uint64_t log2, WriteLock* lock) {
     std::memcpy(BucketAt(fresh, b), &built[b], sizeof(Bucket));
     if (!early) pmem::flush(BucketAt(fresh, b), sizeof(Bucket));
   }
-  if (Has(Bug::kShardShownFirst)) {
+  DO_IF (Bug::kShardShownFirst) {
     shards_[index].Store(fresh);
     lock->Release();
   }
   if (!early) pmem::fence();
   // The log names a slot of the old shard. Judged after the switch it would free a cell that the new shard points to.
-  if (!Has(Bug::kItemLogOutlivesShard)) ClearItemLog();
+  SKIP_IF (Bug::kItemLogOutlivesShard) ClearItemLog();
 
   pmem::mark(grows ? "expand.built" : "gc.built");
-  if (Has(Bug::kOldFreedFirst)) allocator_.Free(old.block());
+  DO_IF (Bug::kOldFreedFirst) allocator_.Free(old.block());
   Switch(index, fresh);
   pmem::mark(grows ? "expand.switched" : "gc.switched");
   if (early) pmem::persist(BucketAt(fresh, 0), sizeof(Bucket) << log2);
-  if (!Has(Bug::kShardFreedAtOnce)) AwaitReaders(index);
-  if (!Has(Bug::kOldFreedFirst)) allocator_.Free(old.block());
+  SKIP_IF (Bug::kShardFreedAtOnce) AwaitReaders(index);
+  SKIP_IF (Bug::kOldFreedFirst) allocator_.Free(old.block());
   return POWERCUT_OK;
 }
 
@@ -126,25 +127,25 @@ void Table::Switch(uint64_t index, const Shard& to) {
   Descriptor* descriptor = &directory()[index];
   const uint8_t version = descriptor->version;
   const auto count = static_cast<uint32_t>(to.buckets());
-  if (Has(Bug::kSetInPlace)) {
+  DO_IF (Bug::kSetInPlace) {
     pmem::atomic_store(&descriptor->block[version & 1], to.block());
     pmem::persist(descriptor, sizeof *descriptor);
     pmem::atomic_store(&descriptor->buckets[version & 1], count);
     pmem::persist(descriptor, sizeof *descriptor);
   } else {
     const auto next = static_cast<uint8_t>(version + 1);
-    if (Has(Bug::kVersionBeforeSet)) {
+    DO_IF (Bug::kVersionBeforeSet) {
       pmem::atomic_store(&descriptor->version, next);
       pmem::persist(&descriptor->version, sizeof next);
     }
     pmem::atomic_store(&descriptor->block[next & 1], to.block());
-    if (!Has(Bug::kCountAfterVersion)) pmem::atomic_store(&descriptor->buckets[next & 1], count);
+    SKIP_IF (Bug::kCountAfterVersion) pmem::atomic_store(&descriptor->buckets[next & 1], count);
     pmem::persist(descriptor, sizeof *descriptor);
-    if (!Has(Bug::kVersionBeforeSet)) {
+    SKIP_IF (Bug::kVersionBeforeSet) {
       pmem::atomic_store(&descriptor->version, next);
       pmem::persist(&descriptor->version, sizeof next);
     }
-    if (Has(Bug::kCountAfterVersion)) {
+    DO_IF (Bug::kCountAfterVersion) {
       pmem::atomic_store(&descriptor->buckets[next & 1], count);
       pmem::persist(descriptor, sizeof *descriptor);
     }

@@ -2,6 +2,7 @@
 // is being moved; that movement is finished first. So the CAS of the one slot is all there is to it, and nothing needs
 // to be looked at again afterwards.
 #include "targets/clevel/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::clevel {
 
@@ -30,7 +31,7 @@ powercut_status Table::UpdateMarked(Thread* thread, const uint8_t* key, const ui
     if (!Swap(place.slot, place.word, probe.SlotFor(item)) && !Has(Bug::kUpdateCasUnchecked)) continue;
     pmem::mark("update.switched");
     PersistSlot(place.slot);
-    if (Has(Bug::kUpdateUnordered)) PersistItem(item);
+    DO_IF (Bug::kUpdateUnordered) PersistItem(item);
     FreeItem(thread, old);
     return POWERCUT_OK;
   }
@@ -56,14 +57,14 @@ powercut_status Table::EraseMarked(Thread* thread, const uint8_t* key) {
     pmem::mark("erase.marked");
     FreeItem(thread, OffsetIn(place.word));
     is_erased = true;
-    if (!Has(Bug::kEraseFreesCopies)) return POWERCUT_OK;
+    SKIP_IF (Bug::kEraseFreesCopies) return POWERCUT_OK;
   }
 }
 
 // In two steps, so that whoever finds the slot empty need not ask whether it is so durably. False: others have changed
 // the slot.
 bool Table::MarkErased(const Place& place) const {
-  if (Has(Bug::kEraseStores)) {
+  DO_IF (Bug::kEraseStores) {
     ClearSlot(place.slot);
     return true;
   }

@@ -2,6 +2,7 @@
 // nobody finds it. That CAS succeeds only where the item will stay: a rehash evicts what is tentative, and an insertion
 // that a resize has overtaken withdraws. So nothing is inserted twice, unlike in 3.2.2.
 #include "targets/clevel/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::clevel {
 
@@ -36,15 +37,15 @@ powercut_status Table::InsertMarked(Thread* thread, const uint8_t* key, const ui
     Withdraw(place.slot, word);
     if (decision == Decision::kRefused) return EndWithout(thread, item, POWERCUT_EXISTS);
   }
-  if (Has(Bug::kInsertUnordered)) PersistItem(item);
+  DO_IF (Bug::kInsertUnordered) PersistItem(item);
   return POWERCUT_OK;
 }
 
 // The level may have become the last one since, and this bucket of it may have been rehashed before the slot was taken.
 // Rehashing comes after a change of the context.
 bool Table::IsOvertaken(const View& view, const Place& place) const {
-  if (Has(Bug::kInsertNotRedone)) return false;
-  if (Has(Bug::kInsertOvertaken)) return NeedsRedo(view, place);
+  DO_IF (Bug::kInsertNotRedone) return false;
+  DO_IF (Bug::kInsertOvertaken) return NeedsRedo(view, place);
   return Moved(view);
 }
 
@@ -69,7 +70,7 @@ powercut_status Table::EndWithout(Thread* thread, uint64_t item, powercut_status
 
 Table::Decision Table::Commit(Thread* thread, const Probe& probe, uint64_t* slot, uint64_t word) {
   const uint64_t item = word & ~kMarkMask;
-  if (Has(Bug::kInsertNotUnique)) {
+  DO_IF (Bug::kInsertNotUnique) {
     Swap(slot, word, item);
   } else {
     uint64_t* stripe = threads_->StripeOf(probe);

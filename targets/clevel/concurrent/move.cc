@@ -11,6 +11,7 @@
 // Whoever wants to change an item that is forwarded does the last two steps first. After a power cut recovery does, or
 // takes the tentative copy back (recover.cc).
 #include "targets/clevel/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::clevel {
 
@@ -73,7 +74,7 @@ powercut_status Table::MoveItem(Thread* thread, uint64_t* slot) {
     }
     pmem::mark("rehash.withdrawn");
     Withdraw(upper.slot, word);
-    if (Has(Bug::kMoveNotRetried)) return POWERCUT_OK;
+    DO_IF (Bug::kMoveNotRetried) return POWERCUT_OK;
   }
 }
 

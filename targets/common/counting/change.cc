@@ -4,6 +4,7 @@
 
 #include "powercut/pmem.h"
 #include "targets/common/counting/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::counting {
 
@@ -59,7 +60,7 @@ powercut_status Table::StageInto(Log* log) {
         continue;  // it may have taken changes from the buffer
       }
       Change change = buffer_.slot(slot)[taken];
-      if (Has(Bug::kNegativeDropped)) change.delta = std::max<int64_t>(change.delta, 0);
+      DO_IF (Bug::kNegativeDropped) change.delta = std::max<int64_t>(change.delta, 0);
       if (Has(Bug::kTombstoneDropped) && change.erased) {
         Spot spot;
         change.erased = FindInData(change.key, &spot) == POWERCUT_OK && spot.found;
@@ -73,7 +74,7 @@ powercut_status Table::StageInto(Log* log) {
 
 // FULL: changes of blocks that have no room stay in the RAM buffer.
 powercut_status Table::Stage() {
-  if (Has(Bug::kSyncLazy)) device_.Flush();
+  DO_IF (Bug::kSyncLazy) device_.Flush();
   powercut_status status = POWERCUT_OK;
   for (Log& log : logs_) {
     const powercut_status staged = StageInto(&log);
@@ -126,7 +127,7 @@ powercut_status Table::MergeBuffer() {
   for (uint32_t slot = 0; slot < options_.blocks; ++slot) {
     if (buffer_.slot(slot).empty()) continue;
     std::vector<Change> changes = buffer_.slot(slot);
-    if (Has(Bug::kNegativeDropped)) std::erase_if(changes, [](const Change& c) { return c.delta < 0 && !c.erased; });
+    DO_IF (Bug::kNegativeDropped) std::erase_if(changes, [](const Change& c) { return c.delta < 0 && !c.erased; });
     const powercut_status merged = Rewrite(slot, changes, 0);
     if (merged == POWERCUT_OK) buffer_.Drop(slot, buffer_.slot(slot).size());
     if (merged != POWERCUT_OK) status = merged;
@@ -172,7 +173,7 @@ powercut_status Table::MergeLog(Log* log) {
   log->used = 0;
   log->open.clear();
   for (uint32_t slot = log->slot; slot < log->slot + log->slots; ++slot) ranges_[slot].clear();
-  if (Has(Bug::kSpareReused)) device_.Flush();
+  DO_IF (Bug::kSpareReused) device_.Flush();
   pmem::mark("merge.done");
   if (options_.hardened) return POWERCUT_OK;
   device_.EraseBlock(log->first, geometry_.log_pages);

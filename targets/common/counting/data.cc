@@ -3,6 +3,7 @@
 
 #include "powercut/pmem.h"
 #include "targets/common/counting/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::counting {
 
@@ -214,7 +215,7 @@ powercut_status Table::Rewrite(uint32_t slot, std::span<const Change> changes, u
     all += chain_pages_[other];
   }
   if (all + longest > geometry_.overflow_pages && needed > old.size()) return POWERCUT_FULL;
-  if (Has(Bug::kOverflowReused)) {
+  DO_IF (Bug::kOverflowReused) {
     for (const uint32_t page : old) overflow_used_[page] = 0;
   }
   if (!TakeOverflow(needed, &image.pages)) return POWERCUT_FULL;
@@ -232,7 +233,7 @@ powercut_status Table::Rewrite(uint32_t slot, std::span<const Change> changes, u
   WriteHome(image, slot, place, generation, Has(Bug::kMergedNotRaised) ? merged_[slot] : merged);
   if (!flush_before && !Has(Bug::kSpareReused)) device_.Flush();
   place_[slot] = place;
-  if (!Has(Bug::kOverflowReused)) {
+  SKIP_IF (Bug::kOverflowReused) {
     for (const uint32_t page : old) overflow_used_[page] = 0;
   }
   merged_[slot] = merged;

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "targets/common/counting/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::counting {
 namespace {
@@ -122,7 +123,7 @@ powercut_status Table::Recover() {
 // What is left of a torn page goes before anything else is written there: one of its sectors and the others of a page
 // that is written, and torn, later would be a page that nobody has written, or one that was lost before.
 void Table::WipeTorn(uint64_t number, const PageView& page, Kind kind) {
-  if (Has(Bug::kTornKept)) return;
+  DO_IF (Bug::kTornKept) return;
   if (!options_.hardened || options_.sectors == 1 || page.IsSealed(kind) || page.IsZero()) return;
   device_.EraseBlock(number, 1);
   wiped_ = true;
@@ -146,7 +147,7 @@ powercut_status Table::FindNewestBlocks() {
       WipeTorn(BlockAt(place) + p, page, Kind::kData);
       if (!page.IsSealed(Kind::kData) || Has(Bug::kGenerationReused)) continue;
       next_generation_ = std::max(next_generation_, page.header().generation + 1);
-      if (!Has(Bug::kSequenceRestarts)) next_sequence_ = std::max(next_sequence_, page.header().merged + 1);
+      SKIP_IF (Bug::kSequenceRestarts) next_sequence_ = std::max(next_sequence_, page.header().merged + 1);
     }
     if (!whole || first.owner >= options_.blocks || first.generation <= newest[first.owner]) continue;
     newest[first.owner] = first.generation;
@@ -157,15 +158,15 @@ powercut_status Table::FindNewestBlocks() {
   for (uint32_t slot = 0; slot < options_.blocks; ++slot) {
     chain_pages_[slot] = static_cast<uint32_t>(chains[slot].size());
     for (const uint32_t page : chains[slot]) overflow_used_[page] = 1;
-    if (Has(Bug::kGenerationReused)) next_generation_ = std::max(next_generation_, newest[slot] + 1);
+    DO_IF (Bug::kGenerationReused) next_generation_ = std::max(next_generation_, newest[slot] + 1);
   }
-  if (Has(Bug::kMergedOfNewest)) merged_.assign(merged_.size(), *std::max_element(merged_.begin(), merged_.end()));
+  DO_IF (Bug::kMergedOfNewest) merged_.assign(merged_.size(), *std::max_element(merged_.begin(), merged_.end()));
   for (uint32_t number = 0; number < geometry_.overflow_pages; ++number) {
     const uint8_t* const bytes = device_.Look(geometry_.overflow + number, &room);
     if (bytes == nullptr) continue;
     const PageView page = View(bytes);
     WipeTorn(geometry_.overflow + number, page, Kind::kOverflow);
-    if (Has(Bug::kGenerationReused)) continue;
+    DO_IF (Bug::kGenerationReused) continue;
     if (page.IsSealed(Kind::kOverflow)) next_generation_ = std::max(next_generation_, page.header().generation + 1);
   }
   return POWERCUT_OK;
@@ -197,7 +198,7 @@ powercut_status Table::FindChanges() {
       const PageView page = View(bytes);
       WipeTorn(log.first + p, page, Kind::kChange);
       if (page.header().kind != Kind::kChange || !IsGood(page, Kind::kChange)) continue;
-      if (!Has(Bug::kSequenceRestarts)) next_sequence_ = std::max(next_sequence_, page.header().generation + 1);
+      SKIP_IF (Bug::kSequenceRestarts) next_sequence_ = std::max(next_sequence_, page.header().generation + 1);
       const uint32_t entries = std::min(page.header().entries, options_.entries);
       bool counts = false;
       for (uint32_t i = 0; i < entries; ++i) {
@@ -207,7 +208,7 @@ powercut_status Table::FindChanges() {
         if (kMember.scheme == Scheme::kLinear) AddToRange(slot, p);
       }
       if (!counts) continue;
-      if (Has(Bug::kSequenceRestarts)) next_sequence_ = std::max(next_sequence_, page.header().generation + 1);
+      DO_IF (Bug::kSequenceRestarts) next_sequence_ = std::max(next_sequence_, page.header().generation + 1);
       log.used = Has(Bug::kCursorByCount) ? log.used + 1 : p + 1;
       log.open.clear();
       if (!options_.hardened && entries < options_.entries) log.open.assign(bytes, bytes + options_.page);

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "targets/common/cuckoo/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::cuckoo {
 
@@ -50,16 +51,16 @@ powercut_status Table::ResizeByCopy(uint8_t log2) {
     if (log2 < arrays_[0].log2) return POWERCUT_FULL;
   }
   const uint64_t old = OffsetOf(arrays_[0].base);
-  if (!Has(Bug::kResizeEarly)) pmem::persist(next.base, geometry_.Bytes(next.log2));
+  SKIP_IF (Bug::kResizeEarly) pmem::persist(next.base, geometry_.Bytes(next.log2));
   WriteDescriptor(next);
-  if (Has(Bug::kFreeEarly)) allocator_.Free(old);
+  DO_IF (Bug::kFreeEarly) allocator_.Free(old);
   ArrayList list;
   list.Add(next);
   Publish(list);
   pmem::mark("resize.published");
-  if (Has(Bug::kResizeEarly)) pmem::persist(next.base, geometry_.Bytes(next.log2));
+  DO_IF (Bug::kResizeEarly) pmem::persist(next.base, geometry_.Bytes(next.log2));
   // Unpublished first, freed next: a cut in between leaves a block that the next open sweeps.
-  if (!Has(Bug::kFreeEarly)) allocator_.Free(old);
+  SKIP_IF (Bug::kFreeEarly) allocator_.Free(old);
   pmem::mark("resize.done");
   return POWERCUT_OK;
 }
@@ -87,11 +88,11 @@ bool Table::Introduce(uint8_t log2) {
   SlotArray next;
   if (array_count_ == kMostArrays || !AllocateArray(log2, &next)) return false;
   InitialiseTokens(next);
-  if (!Has(Bug::kDescriptorLate)) WriteDescriptor(next);
+  SKIP_IF (Bug::kDescriptorLate) WriteDescriptor(next);
   list.Add(next);
   for (int i = 0; i < array_count_; ++i) list.Add(arrays_[i]);
   Publish(list);
-  if (Has(Bug::kDescriptorLate)) WriteDescriptor(next);
+  DO_IF (Bug::kDescriptorLate) WriteDescriptor(next);
   pmem::mark("rehash.published");
   return true;
 }
@@ -151,10 +152,10 @@ bool Table::RehashItem(const Place& place, bool check_duplicate) {
     }
   }
   const Item item = Load(place);
-  if (Has(Bug::kRehashClearFirst)) Clear(place);
+  DO_IF (Bug::kRehashClearFirst) Clear(place);
   if (!PlaceItem(&arrays_[0], item)) return false;
   pmem::mark("rehash.copied");
-  if (!Has(Bug::kRehashClearFirst)) Clear(place);
+  SKIP_IF (Bug::kRehashClearFirst) Clear(place);
   return true;
 }
 

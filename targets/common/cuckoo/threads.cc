@@ -4,6 +4,7 @@
 #include <new>
 
 #include "targets/common/cuckoo/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::cuckoo {
 
@@ -12,9 +13,9 @@ bool Table::Share() {
   locks_.reset(new (std::nothrow) Locks);
   if (locks_ == nullptr) return false;
   locks_->SetTable(TableNumber());
-  if (Has(Bug::kLockNotAtomic)) locks_->TakeByLoadAndStore();
+  DO_IF (Bug::kLockNotAtomic) locks_->TakeByLoadAndStore();
   // The last byte of a header, where a bucket of up to 6 slots has no tag.
-  if (Has(Bug::kLockInPool)) locks_->LieInPool(arrays_[0].base + 7, geometry_.bucket.stride, Buckets(arrays_[0]));
+  DO_IF (Bug::kLockInPool) locks_->LieInPool(arrays_[0].base + 7, geometry_.bucket.stride, Buckets(arrays_[0]));
   return true;
 }
 
@@ -45,7 +46,7 @@ powercut_status Table::InsertBesideOthers(const Item& item) {
     StripeGuard guard(locks_.get());
     LockBuckets(item.bytes, &guard);
     if (Find(item.bytes).found()) return POWERCUT_EXISTS;
-    if (Has(Bug::kInsertCheckApart)) {
+    DO_IF (Bug::kInsertCheckApart) {
       guard.Unlock();
       LockBuckets(item.bytes, &guard);
     }
@@ -96,7 +97,7 @@ bool Table::MoveAlong(const Path& path, const SlotArray* array, uint64_t table, 
     if (!Has(Bug::kPathStale) && !Fits(from, to)) break;
     Move(from, to, Bug::kMoveClearFirst, "evict.step");
     if (i == 1) {
-      if (Has(Bug::kPathEndUnlocked)) {
+      DO_IF (Bug::kPathEndUnlocked) {
         guard->Unlock();
         guard->Lock(buckets);
       }

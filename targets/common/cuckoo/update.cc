@@ -1,5 +1,6 @@
 // Update and erase.
 #include "targets/common/cuckoo/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::cuckoo {
 
@@ -44,7 +45,7 @@ void Table::UpdateInPlace(const Place& place, const Item& item, StripeGuard* gua
     std::memcpy(&word, item.bytes + 8, sizeof word);
     pmem::atomic_store(reinterpret_cast<uint64_t*>(value), word);
   }
-  if (Has(Bug::kUnlockBeforeFlush)) guard->Unlock();
+  DO_IF (Bug::kUnlockBeforeFlush) guard->Unlock();
   pmem::persist(value, geometry_.value_size);
 }
 
@@ -55,17 +56,17 @@ void Table::UpdateLogFree(const Place& place, uint32_t slot, const Item& item, c
   uint8_t* bucket = BucketAt(place);
   uint8_t* target = shape.Slot(bucket, slot);
   geometry_.Copy(target, item.bytes);
-  if (!Has(Bug::kUpdateUnordered)) PersistSlot(place, target);
+  SKIP_IF (Bug::kUpdateUnordered) PersistSlot(place, target);
   uint64_t header = shape.LoadHeader(bucket) & ~(uint64_t{1} << place.slot);
   const auto store = [&] {
     shape.StoreHeader(bucket, header);
     pmem::persist(bucket + shape.header_at, shape.header_size);
   };
-  if (Has(Bug::kUpdateTwoWrites)) store();
+  DO_IF (Bug::kUpdateTwoWrites) store();
   header |= uint64_t{1} << slot;
   if (options_.tags) header = Shape::WithTag(header, slot, probe.tag());
   store();
-  if (Has(Bug::kUpdateUnordered)) PersistSlot(place, target);
+  DO_IF (Bug::kUpdateUnordered) PersistSlot(place, target);
 }
 
 // Log the old item, make the log valid, overwrite in place, make the log invalid; each step durable before the
@@ -76,10 +77,10 @@ void Table::UpdateLogged(const Place& place, const Item& item) {
   Root* log = root();
   uint8_t* slot = SlotAt(place);
   geometry_.Copy(log->log_item, slot);
-  if (!Has(Bug::kLogUnordered)) pmem::persist(log->log_item, geometry_.item_size);
+  SKIP_IF (Bug::kLogUnordered) pmem::persist(log->log_item, geometry_.item_size);
   pmem::atomic_store(&log->log_slot, OffsetOf(slot));
   pmem::persist(&log->log_slot, sizeof log->log_slot);
-  if (Has(Bug::kLogUnordered)) pmem::persist(log->log_item, geometry_.item_size);
+  DO_IF (Bug::kLogUnordered) pmem::persist(log->log_item, geometry_.item_size);
 
   uint8_t* value = slot + geometry_.key_size;
   if (geometry_.wide) {
@@ -87,11 +88,11 @@ void Table::UpdateLogged(const Place& place, const Item& item) {
   } else {
     std::memcpy(value, item.bytes + 8, 8);
   }
-  if (!Has(Bug::kLogClearedEarly)) pmem::persist(value, geometry_.value_size);
+  SKIP_IF (Bug::kLogClearedEarly) pmem::persist(value, geometry_.value_size);
   pmem::mark("update.overwritten");
   pmem::atomic_store(&log->log_slot, uint64_t{0});
   pmem::persist(&log->log_slot, sizeof log->log_slot);
-  if (Has(Bug::kLogClearedEarly)) pmem::persist(value, geometry_.value_size);
+  DO_IF (Bug::kLogClearedEarly) pmem::persist(value, geometry_.value_size);
 }
 
 powercut_status Table::Erase(const uint8_t* key) {
