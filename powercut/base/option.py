@@ -30,8 +30,8 @@ class Option:
     most: int | None = None
     #: Values that a shell completes; the option may take others as well.
     choices: tuple[str, ...] = ()
-    #: Whether help shows the default of the field.
-    show_default: bool = False
+    #: Whether help shows the default of the field, or what it shows instead.
+    show_default: bool | str = False
     #: Whether giving it means program mode.
     of_program: bool = False
     #: Whether it says how crash images are judged, and nothing of a recording.

@@ -75,7 +75,9 @@ def test_a_row_of_the_table_is_an_option_of_the_commands_that_use_it(verb: str, 
                 assert main([verb, *("-o", "t.pct")[: 2 * (verb == "record")], row.flag, str(row.least - 1)]) == 2
 
 
-@pytest.mark.parametrize(("words", "expected"), [("--tracer v", "valgrind"), ("--threads sched", "scheduled")])
+@pytest.mark.parametrize(
+    ("words", "expected"), [("--tracer v", "valgrind"), ("--threads sched", "scheduled"), ("--model fl", "flash")]
+)
 def test_a_shell_completes_what_the_table_lists(words: str, expected: str) -> None:
     done = CliRunner().invoke(
         app,

@@ -8,7 +8,7 @@ import typer
 
 from powercut.base.cores import cores
 from powercut.base.errors import UsageError
-from powercut.base.option import FAR, JUDGE, PRINT, RUN
+from powercut.base.option import FAR, JUDGE, PRINT, RUN, row
 from powercut.cli import output
 from powercut.engine import options
 from powercut.engine.options import ExploreOptions
@@ -31,43 +31,6 @@ Scenarios = Annotated[
         rich_help_panel=RUN,
     ),
 ]
-Model = Annotated[
-    str,
-    typer.Option(
-        "--model", metavar="M", help=f"Persistency model: {', '.join(options.MODELS)}.", rich_help_panel=JUDGE
-    ),
-]
-Strategy = Annotated[
-    str,
-    typer.Option(
-        "--strategy",
-        metavar="S",
-        help="How crash states are covered; see 'powercut list strategies'.",
-        rich_help_panel=FAR,
-    ),
-]
-Atoms = Annotated[
-    str,
-    typer.Option(
-        "--atoms",
-        metavar="A",
-        help="How a wide store may be torn: any order, ascending, or byte by byte (mem* calls).",
-        rich_help_panel=JUDGE,
-    ),
-]
-Nested = Annotated[
-    int | None,
-    typer.Option(
-        "--nested",
-        metavar="N",
-        min=0,
-        max=options.MOST_NESTED,
-        show_default=f"{options.DEFAULT_NESTED}; of a program 0",
-        help=f"Power cuts inside recovery, at most {options.MOST_NESTED}; 0: no cut. Of a program, which runs under "
-        "Valgrind for that, at most one.",
-        rich_help_panel=FAR,
-    ),
-]
 StepBudget = Annotated[
     int | None,
     typer.Option(
@@ -77,31 +40,6 @@ StepBudget = Annotated[
         max=options.MOST_STEPS,
         help="Loop turns and calls after which one execution of target code is given up, and the verdict is unknown. "
         "A loop that repeats itself is found much earlier.  [default: 4 million, and 4 for each byte of the pool]",
-        show_default=False,
-        rich_help_panel=FAR,
-    ),
-]
-ChunkEvents = Annotated[
-    int | None,
-    typer.Option(
-        "--chunk-events",
-        metavar="N",
-        min=1,
-        max=options.MOST_STEPS,
-        help="Events of the trace that a worker is given at a time. Each begins with nothing remembered: smaller ones "
-        "keep more machines busy, and cost more executions in all.  [default: an eighth of the trace, from 8192 to "
-        "4194304]",
-        show_default=False,
-        rich_help_panel=FAR,
-    ),
-]
-BudgetText = Annotated[
-    str | None,
-    typer.Option(
-        "--budget",
-        metavar="LIMIT",
-        help="A time for the whole command (60s, 5m, 1h), which its runs share fairly, or executions of each run "
-        "(20000x). Of a recorded program a time is to explore and to explain. A run that reaches its limit is sampled.",
         show_default=False,
         rich_help_panel=FAR,
     ),
@@ -129,9 +67,6 @@ Seed = Annotated[
         help="Seed of mixes and of the random strategy.",
         rich_help_panel=FAR,
     ),
-]
-Paranoid = Annotated[
-    bool, typer.Option("--paranoid", help="Hash everything after each reset of the executor.", rich_help_panel=FAR)
 ]
 Resume = Annotated[
     bool,
@@ -215,39 +150,6 @@ Since = Annotated[
         rich_help_panel=FAR,
     ),
 ]
-Search = Annotated[
-    str | None,
-    typer.Option(
-        "--search",
-        metavar="KIND",
-        show_default=False,
-        help=f"Which schedules of a scenario's threads are run: {', '.join(options.SEARCHES)}.  "
-        f"[default: the scenario's, else {options.DEFAULT_SEARCH}: every schedule]",
-        rich_help_panel=RUN,
-    ),
-]
-Preemptions = Annotated[
-    str | None,
-    typer.Option(
-        "--preemptions",
-        metavar="N|none",
-        show_default=False,
-        help="Only schedules in which at most N times a thread that could go on has to wait for another; none: every "
-        "schedule.  [default: the scenario's, else none]",
-        rich_help_panel=RUN,
-    ),
-]
-Visibility = Annotated[
-    str | None,
-    typer.Option(
-        "--visibility",
-        metavar="V",
-        show_default=False,
-        help="When threads see what another one stores: sc, at once; tso, when it leaves the store buffer of x86-TSO.  "
-        "[default: the scenario's, else sc]",
-        rich_help_panel=RUN,
-    ),
-]
 RaceModel = Annotated[
     str | None,
     typer.Option(
@@ -256,19 +158,6 @@ RaceModel = Annotated[
         show_default=False,
         help="Of a scenario with threads: the persistency model that the trace will be explored with; it says at "
         "which moments a power cut matters.  [default: adr]",
-        rich_help_panel=RUN,
-    ),
-]
-ScheduleCount = Annotated[
-    int | None,
-    typer.Option(
-        "--schedules",
-        metavar="N",
-        min=1,
-        max=options.MOST_SCHEDULES,
-        show_default=False,
-        help=f"How many schedules are run; of {options.DEFAULT_SEARCH}, at most.  [default: the scenario's, else all; "
-        f"of random and pct {options.DEFAULT_SCHEDULES}]",
         rich_help_panel=RUN,
     ),
 ]
@@ -320,16 +209,66 @@ FailOn = Annotated[
 class Exploring:
     """How crash states are explored."""
 
-    model: Model = options.DEFAULT_MODEL
-    strategy: Strategy = options.DEFAULT_STRATEGY
-    nested: Nested = None
-    budget: BudgetText = None
+    model: str = row(
+        "--model",
+        metavar="M",
+        help=f"Persistency model: {', '.join(options.MODELS)}.",
+        group=JUDGE,
+        show_default=True,
+        choices=tuple(options.MODELS),
+        default=options.DEFAULT_MODEL,
+    )
+    strategy: str = row(
+        "--strategy",
+        metavar="S",
+        help="How crash states are covered; see 'powercut list strategies'.",
+        group=FAR,
+        show_default=True,
+        choices=tuple(options.STRATEGIES),
+        default=options.DEFAULT_STRATEGY,
+    )
+    nested: int | None = row(
+        "--nested",
+        metavar="N",
+        least=0,
+        most=options.MOST_NESTED,
+        show_default=f"{options.DEFAULT_NESTED}; of a program 0",
+        help=f"Power cuts inside recovery, at most {options.MOST_NESTED}; 0: no cut. Of a program, which runs under "
+        "Valgrind for that, at most one.",
+        group=FAR,
+    )
+    budget: str | None = row(
+        "--budget",
+        metavar="LIMIT",
+        help="A time for the whole command (60s, 5m, 1h), which its runs share fairly, or executions of each run "
+        "(20000x). Of a recorded program a time is to explore and to explain. A run that reaches its limit is sampled.",
+        group=FAR,
+    )
     step_budget: StepBudget = None
     seed: Seed = options.DEFAULT_SEED
-    atoms: Atoms = options.DEFAULT_ATOMS
-    paranoid: Paranoid = False
+    atoms: str = row(
+        "--atoms",
+        metavar="A",
+        help="How a wide store may be torn: any order, ascending, or byte by byte (mem* calls).",
+        group=JUDGE,
+        show_default=True,
+        choices=options.ATOMS,
+        default=options.DEFAULT_ATOMS,
+    )
+    paranoid: bool = row(
+        "--paranoid", help="Hash everything after each reset of the executor.", group=FAR, default=False
+    )
     watchdog: Watchdog = None
-    chunk_events: ChunkEvents = None
+    chunk_events: int | None = row(
+        "--chunk-events",
+        metavar="N",
+        least=1,
+        most=options.MOST_STEPS,
+        help="Events of the trace that a worker is given at a time. Each begins with nothing remembered: smaller ones "
+        "keep more machines busy, and cost more executions in all.  [default: an eighth of the trace, from 8192 to "
+        "4194304]",
+        group=FAR,
+    )
 
     def options(self) -> ExploreOptions:
         """These options, validated; `jobs` is set when the runs are known."""
@@ -352,10 +291,38 @@ class Exploring:
 class Scheduling:
     """Which schedules of threads are run."""
 
-    search: Search = None
-    preemptions: Preemptions = None
-    schedules: ScheduleCount = None
-    visibility: Visibility = None
+    search: str | None = row(
+        "--search",
+        metavar="KIND",
+        help=f"Which schedules of a scenario's threads are run: {', '.join(options.SEARCHES)}.  "
+        f"[default: the scenario's, else {options.DEFAULT_SEARCH}: every schedule]",
+        group=RUN,
+        choices=tuple(options.SEARCHES),
+    )
+    preemptions: str | None = row(
+        "--preemptions",
+        metavar="N|none",
+        help="Only schedules in which at most N times a thread that could go on has to wait for another; none: every "
+        "schedule.  [default: the scenario's, else none]",
+        group=RUN,
+    )
+    schedules: int | None = row(
+        "--schedules",
+        metavar="N",
+        least=1,
+        most=options.MOST_SCHEDULES,
+        help=f"How many schedules are run; of {options.DEFAULT_SEARCH}, at most.  [default: the scenario's, else all; "
+        f"of random and pct {options.DEFAULT_SCHEDULES}]",
+        group=RUN,
+    )
+    visibility: str | None = row(
+        "--visibility",
+        metavar="V",
+        help="When threads see what another one stores: sc, at once; tso, when it leaves the store buffer of x86-TSO.  "
+        "[default: the scenario's, else sc]",
+        group=RUN,
+        choices=tuple(options.VISIBILITIES),
+    )
 
     def named(self) -> dict[str, object]:
         """The options that were given."""

@@ -5,12 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module, util
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from powercut.base.errors import UsageError
-from powercut.base.option import FAR
+from powercut.base.option import FAR, row, rows
 from powercut.cli import talk
 from powercut.machines.shards import Shard, parse_shard
 from powercut.runs.machines import Here, Machines
@@ -23,47 +21,30 @@ _GUIDE = "docs/many-machines.md has what goes together."
 class Spread:
     """Where chunks are explored: here, on a cluster, or in another job."""
 
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            "--cluster",
-            metavar="ADDRESS",
-            show_default=False,
-            help="Have the workers of this Dask scheduler explore (tcp://HOST:8786). Needs the extra powercut[dask].",
-            rich_help_panel=FAR,
-        ),
-    ] = None
-    scheduler_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--scheduler-file",
-            metavar="FILE",
-            show_default=False,
-            help="The same; the scheduler's address is in this file.",
-            rich_help_panel=FAR,
-        ),
-    ] = None
-    shared: Annotated[
-        Path | None,
-        typer.Option(
-            "--shared",
-            metavar="DIR",
-            show_default=False,
-            help="With a cluster: a folder that all machines have at this path. Traces go there, and not over the "
-            "network.",
-            rich_help_panel=FAR,
-        ),
-    ] = None
-    shard: Annotated[
-        str | None,
-        typer.Option(
-            "--shard",
-            metavar="I/N",
-            show_default=False,
-            help="Explore the I-th of N parts into the output folder, and report nothing: 'powercut merge' does.",
-            rich_help_panel=FAR,
-        ),
-    ] = None
+    cluster: str | None = row(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Have the workers of this Dask scheduler explore (tcp://HOST:8786). Needs the extra powercut[dask].",
+        group=FAR,
+    )
+    scheduler_file: Path | None = row(
+        "--scheduler-file",
+        metavar="FILE",
+        help="The cluster of the Dask scheduler whose address is in this file.",
+        group=FAR,
+    )
+    shard: str | None = row(
+        "--shard",
+        metavar="I/N",
+        help="Explore the I-th of N parts into the output folder, and report nothing: 'powercut merge' does.",
+        group=FAR,
+    )
+    shared: Path | None = row(
+        "--shared",
+        metavar="DIR",
+        help="With a cluster: a folder that all machines have at this path. Traces go there, and not over the network.",
+        group=FAR,
+    )
 
     def chosen(self) -> Shard | None:
         """The shard, validated."""
@@ -71,12 +52,7 @@ class Spread:
 
     def refuse_with(self, requests: Sequence[Request], **given: Any) -> None:
         """UsageError for what cannot be spread. `given`: options of the command that a shard does not have."""
-        chosen = {
-            "--cluster": self.cluster,
-            "--scheduler-file": self.scheduler_file,
-            "--shard": self.shard,
-            "--shared": self.shared,
-        }
+        chosen = {option.flag: getattr(self, field.name) for field, option in rows(self)}
         names = [name for name, value in chosen.items() if value is not None]
         if not names:
             return
