@@ -15,6 +15,7 @@
 
 #include "base/system_call.h"
 #include "tracer/runtime/hooks.h"
+#include "tracer/runtime/instructions/repeated_access.h"
 #include "tracer/runtime/instructions/trapped_access.h"
 #include "tracer/runtime/watch_hooks.h"
 #include "tracer/world/arena.h"
@@ -30,7 +31,7 @@ using Kind = TrappedAccess::Kind;
 using Range = TrappedAccess::Range;
 
 constexpr uint32_t kMostTraps = 1'000'000;  // some seconds
-constexpr greg_t kTrapFlag = 0x100, kZeroFlag = 0x40, kDirectionFlag = 0x400;
+constexpr greg_t kTrapFlag = 0x100, kZeroFlag = 0x40;
 
 // Signal handlers take no argument of ours.
 struct State {
@@ -188,37 +189,28 @@ Range* written_range() {
 // A whole `rep movs` or `rep stos`. False: it is to go turn by turn, as the processor would stop in it.
 bool do_repeated(ucontext_t* context) {
   greg_t* registers = context->uc_mcontext.gregs;
-  const uint64_t turns = reg(*context, REG_RCX), size = turns * state.access.element;
-  if ((registers[REG_EFL] & kDirectionFlag) != 0 || turns == 0 || size / state.access.element != turns) return false;
-  const bool moves = state.access.kind == Kind::kRepeatedMove;
-  const Range target{reg(*context, REG_RDI), size, false, true};
-  const Range source{reg(*context, REG_RSI), size, true, false};
+  const std::optional<RepeatedAccess> all = RepeatedAccess::of(state.access, registers);
+  if (!all) return false;
+  const Range target{all->target, all->size, false, true};
+  const Range source{all->source, all->size, true, false};
   for (const Range& range : {target, source}) {
-    if ((moves || range.written) && touches_pool(range) && !whole_in_pool(range)) return false;
+    if ((all->moves || range.written) && touches_pool(range) && !whole_in_pool(range)) return false;
   }
-  // Bytes that it moves twice.
-  if (moves && target.address - source.address < size) return false;
   const auto place = [](const Range& range) {
     return whole_in_pool(range) ? bytes_of(range.address) : at(range.address);
   };
   std::string filled;
   const uint8_t* from = place(source);
-  if (moves) {
+  if (all->moves) {
     if (touches_pool(source)) announce_load(source);
   } else {
-    const uint64_t word = reg(*context, REG_RAX);
-    filled.resize(size);
-    for (uint64_t i = 0; i < size; ++i) {
-      filled[i] = reinterpret_cast<const char*>(&word)[i % state.access.element];
-    }
+    filled.resize(all->size);
+    all->fill(state.access, registers, reinterpret_cast<uint8_t*>(filled.data()));
     from = reinterpret_cast<const uint8_t*>(filled.data());
   }
   if (touches_pool(target)) announce_store(target, POWERCUT_STORE_MEMCALL, from);
-  std::memmove(place(target), from, size);
-  registers[REG_RDI] += static_cast<greg_t>(size);
-  if (moves) registers[REG_RSI] += static_cast<greg_t>(size);
-  registers[REG_RCX] = 0;
-  registers[REG_RIP] += state.access.length;
+  std::memmove(place(target), from, all->size);
+  all->finish(state.access, registers);
   return true;
 }
 

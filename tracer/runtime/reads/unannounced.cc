@@ -10,9 +10,11 @@
 #include <climits>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <span>
 
 #include "tracer/format/trace.h"
+#include "tracer/runtime/instructions/repeated_access.h"
 #include "tracer/runtime/reads/decode.h"
 #include "tracer/runtime/reads/followed_pools.h"
 #include "tracer/runtime/reads/kernel.h"
@@ -23,7 +25,7 @@ namespace {
 
 using Access = TrappedAccess;
 
-constexpr greg_t kTrapFlag = 0x100, kDirectionFlag = 0x400;
+constexpr greg_t kTrapFlag = 0x100;
 constexpr greg_t kArithmetic = 0x8d5;  // carry, parity, half carry, zero, sign, overflow
 constexpr greg_t kWrites = 2;          // of a page fault's error code
 // Faults on one page before it stays open. One costs some microseconds.
@@ -53,31 +55,17 @@ void access_range(const Access::Range& range, bool masked) {
 
 // A whole `rep movs` or `rep stos`. False: the processor is to go turn by turn.
 bool repeated(const Access& access, greg_t* registers) {
-  const uint64_t turns = value_of(registers, REG_RCX), size = turns * access.element;
-  const uint64_t target = value_of(registers, REG_RDI), source = value_of(registers, REG_RSI);
-  const bool moves = access.kind == Access::Kind::kRepeatedMove;
-  // With the address-size prefix it goes by the lower halves.
-  const auto is_operand = [&](uint64_t address) {
-    return std::ranges::any_of(std::span(access.ranges).first(access.count),
-                               [&](const Access::Range& range) { return range.address == address; });
-  };
-  if ((registers[REG_EFL] & kDirectionFlag) != 0 || turns == 0 || size / access.element != turns) return false;
-  if (!is_operand(target) || (moves && !is_operand(source))) return false;
-  if (moves && target - source < size) return false;  // some bytes are moved twice
-  auto* const to = reinterpret_cast<uint8_t*>(place_in_pools(target));
-  if (moves) {
-    access_memory(source, size, false);
-    access_memory(target, size, true);
-    std::memmove(to, reinterpret_cast<const void*>(place_in_pools(source)), size);
-    registers[REG_RSI] += static_cast<greg_t>(size);
+  const std::optional<RepeatedAccess> all = RepeatedAccess::of(access, registers);
+  if (!all) return false;
+  auto* const to = reinterpret_cast<uint8_t*>(place_in_pools(all->target));
+  if (all->moves) access_memory(all->source, all->size, false);
+  access_memory(all->target, all->size, true);
+  if (all->moves) {
+    std::memmove(to, reinterpret_cast<const void*>(place_in_pools(all->source)), all->size);
   } else {
-    access_memory(target, size, true);
-    const uint64_t word = value_of(registers, REG_RAX);
-    for (uint64_t i = 0; i < size; ++i) to[i] = static_cast<uint8_t>(word >> i % access.element * CHAR_BIT);
+    all->fill(access, registers, to);
   }
-  registers[REG_RDI] += static_cast<greg_t>(size);
-  registers[REG_RCX] = 0;
-  registers[REG_RIP] += access.length;
+  all->finish(access, registers);
   return true;
 }
 

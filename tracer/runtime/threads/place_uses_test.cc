@@ -2,110 +2,66 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
+#include <sstream>
+#include <string>
+
 namespace powercut::runtime {
 namespace {
 
-constexpr uint64_t kPlace = 0x1000;
-
-TEST(PlaceUses, TwoThreadsRaceForWhatOneOfThemChanges) {
+// A history, a step a word: `1>2` thread 1 creates 2, `1<2` it joins 2, `1w` and `1r` it changes or reads a place, `1W`
+// another place. `1?w` it comes behind the visible events at an object, `1!w` before them; with `r` it does not change
+// the object. `*` behind a use: it races.
+std::string played(const std::string& history) {
+  constexpr uint64_t kObject = 7, kPlace = 0x1000;
   PlaceUses uses;
-  uses.created(1, 2);
-  EXPECT_FALSE(uses.note(kPlace, 1, true));
-  EXPECT_FALSE(uses.note(kPlace, 1, false));
-  EXPECT_TRUE(uses.note(kPlace, 2, false));
-  EXPECT_FALSE(uses.note(kPlace + 1, 2, true));
+  std::string out;
+  std::istringstream words(history);
+  for (std::string word; words >> word;) {
+    if (word.back() == '*') word.pop_back();
+    const uint32_t thread = static_cast<uint32_t>(word[0] - '0');
+    const char what = word[1];
+    if (what == '>') uses.created(thread, static_cast<uint32_t>(word[2] - '0'));
+    if (what == '<') uses.joined(thread, static_cast<uint32_t>(word[2] - '0'));
+    if (what == '?') uses.comes_behind(kObject, thread, word[2] == 'w');
+    if (what == '!') uses.comes_before(kObject, thread, word[2] == 'w');
+    const bool other = what == 'W' || what == 'R';
+    if (isalpha(what) != 0 && uses.note(kPlace + (other ? 1 : 0), thread, tolower(what) == 'w')) word += '*';
+    out += (out.empty() ? "" : " ") + word;
+  }
+  return out;
 }
 
+#define EXPECT_HISTORY(history) EXPECT_EQ(played(history), history)
+
+TEST(PlaceUses, TwoThreadsRaceForWhatOneOfThemChanges) { EXPECT_HISTORY("1>2 1w 1r 2r* 2W"); }
+
 TEST(PlaceUses, ReadersDoNotRace) {
-  PlaceUses uses;
-  uses.created(1, 2);
-  EXPECT_FALSE(uses.note(kPlace, 1, false));
-  EXPECT_FALSE(uses.note(kPlace, 2, false));
   // A change shows against a use of before.
-  EXPECT_TRUE(uses.note(kPlace, 1, true));
+  EXPECT_HISTORY("1>2 1r 2r 1w*");
 }
 
 TEST(PlaceUses, WhatCameBeforeAThreadWasCreatedIsBeforeAllThatItDoes) {
-  PlaceUses uses;
-  EXPECT_FALSE(uses.note(kPlace, 1, true));
-  uses.created(1, 2);
-  EXPECT_FALSE(uses.note(kPlace, 2, true));
   // What its creator does afterwards is not.
-  EXPECT_TRUE(uses.note(kPlace, 1, false));
+  EXPECT_HISTORY("1w 1>2 2w 1r*");
 }
 
-TEST(PlaceUses, ACreatorsPastIsHandedOn) {
-  PlaceUses uses;
-  EXPECT_FALSE(uses.note(kPlace, 1, true));
-  uses.created(1, 2);
-  uses.created(2, 3);
-  EXPECT_FALSE(uses.note(kPlace, 3, true));
-  EXPECT_FALSE(uses.note(kPlace + 1, 2, true));
-  EXPECT_TRUE(uses.note(kPlace + 1, 3, true));
-}
+TEST(PlaceUses, ACreatorsPastIsHandedOn) { EXPECT_HISTORY("1w 1>2 2>3 3w 2W 3W*"); }
 
-TEST(PlaceUses, WhatAThreadDidIsBeforeWhoHasJoinedIt) {
-  PlaceUses uses;
-  uses.created(1, 2);
-  uses.created(1, 3);
-  EXPECT_FALSE(uses.note(kPlace, 2, true));
-  uses.joined(1, 2);
-  EXPECT_FALSE(uses.note(kPlace, 1, true));
-  EXPECT_TRUE(uses.note(kPlace, 3, false));
-}
+TEST(PlaceUses, WhatAThreadDidIsBeforeWhoHasJoinedIt) { EXPECT_HISTORY("1>2 1>3 2w 1<2 1w 3r*"); }
 
-TEST(PlaceUses, WhoIsCreatedAfterAJoinKnowsOfIt) {
-  PlaceUses uses;
-  uses.created(1, 2);
-  EXPECT_FALSE(uses.note(kPlace, 2, true));
-  uses.joined(1, 2);
-  uses.created(1, 3);
-  EXPECT_FALSE(uses.note(kPlace, 3, true));
-}
+TEST(PlaceUses, WhoIsCreatedAfterAJoinKnowsOfIt) { EXPECT_HISTORY("1>2 2w 1<2 1>3 3w"); }
 
 TEST(PlaceUses, WhatALockGuardsDoesNotRace) {
-  constexpr uint64_t kLock = 7;
-  PlaceUses uses;
-  uses.created(1, 2);
-  uses.comes_behind(kLock, 1, true);
-  EXPECT_FALSE(uses.note(kPlace, 1, true));
-  uses.comes_before(kLock, 1, true);
-  uses.comes_behind(kLock, 2, true);
-  EXPECT_FALSE(uses.note(kPlace, 2, true));
-  uses.comes_before(kLock, 2, true);
   // Who does not take it, does not know.
-  EXPECT_TRUE(uses.note(kPlace, 1, false));
+  EXPECT_HISTORY("1>2 1?w 1w 1!w 2?w 2w 2!w 1r*");
 }
 
-TEST(PlaceUses, WhatCameBehindTheLockRaces) {
-  constexpr uint64_t kLock = 7;
-  PlaceUses uses;
-  uses.created(1, 2);
-  uses.comes_before(kLock, 1, true);
-  EXPECT_FALSE(uses.note(kPlace, 1, true));
-  uses.comes_behind(kLock, 2, true);
-  EXPECT_TRUE(uses.note(kPlace, 2, false));
-}
+TEST(PlaceUses, WhatCameBehindTheLockRaces) { EXPECT_HISTORY("1>2 1!w 1w 2?w 2r*"); }
 
-TEST(PlaceUses, ReadersOfAFlagOrderNothingBetweenThem) {
-  constexpr uint64_t kFlag = 8;
-  PlaceUses uses;
-  uses.created(1, 2);
-  EXPECT_FALSE(uses.note(kPlace, 1, true));
-  uses.comes_before(kFlag, 1, false);
-  uses.comes_behind(kFlag, 2, false);
-  EXPECT_TRUE(uses.note(kPlace, 2, true));
-}
+TEST(PlaceUses, ReadersOfAFlagOrderNothingBetweenThem) { EXPECT_HISTORY("1>2 1w 1!r 2?r 2w*"); }
 
-TEST(PlaceUses, AChangeOfAFlagComesBehindThoseThatHaveRead) {
-  constexpr uint64_t kFlag = 8;
-  PlaceUses uses;
-  uses.created(1, 2);
-  EXPECT_FALSE(uses.note(kPlace, 1, true));
-  uses.comes_before(kFlag, 1, false);
-  uses.comes_behind(kFlag, 2, true);
-  EXPECT_FALSE(uses.note(kPlace, 2, true));
-}
+TEST(PlaceUses, AChangeOfAFlagComesBehindThoseThatHaveRead) { EXPECT_HISTORY("1>2 1w 1!r 2?w 2w"); }
 
 TEST(PlaceSet, GrowsAndForgetsNothing) {
   PlaceSet set;
