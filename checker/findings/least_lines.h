@@ -12,7 +12,7 @@
 #include <functional>
 #include <vector>
 
-#include "replayer/executor/line_set.h"
+#include "replayer/undecided/line_set.h"
 
 namespace powercut {
 
