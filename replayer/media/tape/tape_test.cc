@@ -34,7 +34,7 @@ struct Counting final : Subject {
   }
   Opened opened() const override { return {1, 0, false}; }
   void reopen(const Opened&) override {}
-  std::array<uint32_t, Group::kKinds> groups() const override { return {0, 0, 0}; }
+  GroupCounts groups() const override { return {}; }
   std::span<const QueryId> members(Group) override { return {}; }
   const std::vector<Group>& obliged() override { return none; }
   bool wants_all() const override { return false; }
