@@ -19,7 +19,7 @@ _LOOKS = "Looks LooksAtLink Lists"
 #: Tracer → the files that dispatch, and by reason the kinds that none of the files names.
 TRACERS: dict[str, tuple[str, dict[str, str]]] = {
     "valgrind, pools": (
-        "tracer/valgrind/calls.c tracer/valgrind/file_reads.c tracer/valgrind/file_calls.c",
+        "tracer/valgrind/files/calls.c tracer/valgrind/files/file_reads.c tracer/valgrind/files/file_calls.c",
         {
             "promises no durability": "SyncsRange",
             "the core keeps the stream's descriptor out of reach": "Closes",
@@ -28,7 +28,7 @@ TRACERS: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "valgrind, devices": (
-        "tracer/valgrind/device.c tracer/valgrind/file_calls.c",
+        "tracer/valgrind/files/device.c tracer/valgrind/files/file_calls.c",
         {
             "reads are recorded where the file is a pool": "Reads",
             "promises no durability": "SyncsRange",
@@ -114,7 +114,7 @@ def test_no_tracer_has_numbers_of_its_own_for_calls_of_the_table() -> None:
     allowed = {
         "tracer/other_files/file_call.cc": {"creat", "openat2"},
         "tracer/runtime/reads/calls.cc": None,  # the list of the filter and what goes with an address of a pool
-        "tracer/valgrind/untold_writes.c": {"copy_file_range", "splice"},  # what one version of Valgrind forgets
+        "tracer/valgrind/files/untold_writes.c": {"copy_file_range", "splice"},  # what one version of Valgrind forgets
     }
     dispatching = {name for files, _ in TRACERS.values() for name in files.split()} | set(allowed)
     for name in sorted(dispatching):

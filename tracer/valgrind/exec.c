@@ -4,7 +4,7 @@
 #include "pub_tool_libcprint.h"
 #include "pub_tool_xarray.h"
 #include "tracer/valgrind/core.h"
-#include "tracer/valgrind/pool_files.h"
+#include "tracer/valgrind/files/pool_files.h"
 #include "tracer/valgrind/recorder.h"
 #include "tracer/valgrind/stacks.h"
 

@@ -5,7 +5,7 @@
 #include "pub_tool_debuginfo.h"
 #include "pub_tool_libcbase.h"
 #include "tracer/stream/marks.h"
-#include "tracer/valgrind/pool_files.h"
+#include "tracer/valgrind/files/pool_files.h"
 #include "tracer/valgrind/recorder.h"
 #include "tracer/valgrind/runs.h"
 

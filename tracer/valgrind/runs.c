@@ -7,7 +7,7 @@
 #include "pub_tool_libcprint.h"
 #include "pub_tool_vki.h"
 #include "tracer/valgrind/core.h"
-#include "tracer/valgrind/pool_files.h"
+#include "tracer/valgrind/files/pool_files.h"
 #include "tracer/valgrind/recorder.h"
 
 enum { kMostCode = 1 << 16 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/valgrind/file_reads.h"
+#include "tracer/valgrind/files/file_reads.h"
 
 #include "pub_tool_aspacemgr.h"
 #include "pub_tool_libcbase.h"
@@ -9,8 +9,8 @@
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
 #include "tracer/valgrind/core.h"
-#include "tracer/valgrind/file_calls.h"
-#include "tracer/valgrind/pool_files.h"
+#include "tracer/valgrind/files/file_calls.h"
+#include "tracer/valgrind/files/pool_files.h"
 #include "tracer/valgrind/recorder.h"
 
 enum { kMostThreads = 4096 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the arguments of system calls on files say, of pools and of devices. */
-#ifndef POWERCUT_TRACER_VALGRIND_FILE_CALLS_H_
-#define POWERCUT_TRACER_VALGRIND_FILE_CALLS_H_
+#ifndef POWERCUT_TRACER_VALGRIND_FILES_FILE_CALLS_H_
+#define POWERCUT_TRACER_VALGRIND_FILES_FILE_CALLS_H_
 
 #include "pub_tool_basics.h"
 #include "pub_tool_libcfile.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/valgrind/untold_writes.h"
+#include "tracer/valgrind/files/untold_writes.h"
 
 #include "pub_tool_tooliface.h"
 #include "pub_tool_vki.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The bytes of files, read page by page. */
-#ifndef POWERCUT_TRACER_VALGRIND_FILE_PAGES_H_
-#define POWERCUT_TRACER_VALGRIND_FILE_PAGES_H_
+#ifndef POWERCUT_TRACER_VALGRIND_FILES_FILE_PAGES_H_
+#define POWERCUT_TRACER_VALGRIND_FILES_FILE_PAGES_H_
 
 #include "pub_tool_basics.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A pool that is a block device: a file that the program writes by system calls (tracer/stream/STREAM.md, "Devices").
  * It is the only pool of a recording. What is not modelled is refused by its name: the run has no verdict then. */
-#ifndef POWERCUT_TRACER_VALGRIND_DEVICE_H_
-#define POWERCUT_TRACER_VALGRIND_DEVICE_H_
+#ifndef POWERCUT_TRACER_VALGRIND_FILES_DEVICE_H_
+#define POWERCUT_TRACER_VALGRIND_FILES_DEVICE_H_
 
 #include "pub_tool_basics.h"
 #include "tracer/file_calls/file_calls.h"

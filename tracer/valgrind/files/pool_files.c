@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/valgrind/pool_files.h"
+#include "tracer/valgrind/files/pool_files.h"
 
 #include "pub_tool_aspacemgr.h"
 #include "pub_tool_debuginfo.h"
@@ -8,8 +8,8 @@
 #include "pub_tool_libcprint.h"
 #include "pub_tool_mallocfree.h"
 #include "pub_tool_vki.h"
-#include "tracer/valgrind/device.h"
-#include "tracer/valgrind/file_pages.h"
+#include "tracer/valgrind/files/device.h"
+#include "tracer/valgrind/files/file_pages.h"
 #include "tracer/valgrind/recorder.h"
 #include "tracer/valgrind/resumed.h"
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/valgrind/calls.h"
+#include "tracer/valgrind/files/calls.h"
 
 #include "pub_tool_libcbase.h"
 #include "pub_tool_threadstate.h"
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
-#include "tracer/valgrind/device.h"
 #include "tracer/valgrind/exec.h"
-#include "tracer/valgrind/file_calls.h"
-#include "tracer/valgrind/file_pages.h"
-#include "tracer/valgrind/file_reads.h"
-#include "tracer/valgrind/pool_files.h"
+#include "tracer/valgrind/files/device.h"
+#include "tracer/valgrind/files/file_calls.h"
+#include "tracer/valgrind/files/file_pages.h"
+#include "tracer/valgrind/files/file_reads.h"
+#include "tracer/valgrind/files/pool_files.h"
+#include "tracer/valgrind/files/untold_writes.h"
 #include "tracer/valgrind/recorder.h"
-#include "tracer/valgrind/untold_writes.h"
 
 enum { kWriteAppend = 16 /* RWF_APPEND */ };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the program reads of its pools' files by system calls, with --loads=yes. Whatever may read a pool out of sight
  * is refused by its name, in a note: what was read is not known then. */
-#ifndef POWERCUT_TRACER_VALGRIND_FILE_READS_H_
-#define POWERCUT_TRACER_VALGRIND_FILE_READS_H_
+#ifndef POWERCUT_TRACER_VALGRIND_FILES_FILE_READS_H_
+#define POWERCUT_TRACER_VALGRIND_FILES_FILE_READS_H_
 
 #include "pub_tool_basics.h"
 #include "tracer/file_calls/file_calls.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/valgrind/file_calls.h"
+#include "tracer/valgrind/files/file_calls.h"
 
 #include "pub_tool_aspacemgr.h"
 #include "pub_tool_libcbase.h"

@@ -3,8 +3,8 @@
  *
  * A file is a pool if its path was given, whatever name or link it is opened by: files are compared by device and
  * inode. A pool that does not exist yet is recognised once it does, and one that is replaced begins empty again. */
-#ifndef POWERCUT_TRACER_VALGRIND_POOL_FILES_H_
-#define POWERCUT_TRACER_VALGRIND_POOL_FILES_H_
+#ifndef POWERCUT_TRACER_VALGRIND_FILES_POOL_FILES_H_
+#define POWERCUT_TRACER_VALGRIND_FILES_POOL_FILES_H_
 
 #include "pub_tool_basics.h"
 #include "pub_tool_libcfile.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/valgrind/device.h"
+#include "tracer/valgrind/files/device.h"
 
 #include "pub_tool_libcassert.h"
 #include "pub_tool_libcbase.h"
@@ -9,8 +9,8 @@
 #include "pub_tool_threadstate.h"
 #include "pub_tool_vki.h"
 #include "tracer/valgrind/core.h"
-#include "tracer/valgrind/file_calls.h"
-#include "tracer/valgrind/file_pages.h"
+#include "tracer/valgrind/files/file_calls.h"
+#include "tracer/valgrind/files/file_pages.h"
 #include "tracer/valgrind/recorder.h"
 #include "tracer/valgrind/resumed.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/valgrind/file_pages.h"
+#include "tracer/valgrind/files/file_pages.h"
 
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcfile.h"
