@@ -1,6 +1,5 @@
 #include "checker/schedules/recorded_threads.h"
 
-#include <immintrin.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -14,19 +13,16 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "checker/schedules/recorded_cuts.h"
+#include "checker/schedules/turn.h"
+#include "checker/schedules/watched_code.h"
 #include "tracer/format/trace_names.h"
 #include "tracer/record/key_bytes.h"
 #include "tracer/record/target_library.h"
-#include "tracer/runtime/hooks.h"
 #include "tracer/runtime/hooks/call_site.h"
-#include "tracer/runtime/thread_hooks.h"
-#include "tracer/world/arena.h"
-#include "tracer/world/fault_signals.h"
 #include "tracer/world/memory_range.h"
-#include "tracer/world/pool_traps.h"
 #include "tracer/world/quiet_heap.h"
 #include "tracer/world/thread_locals.h"
-#include "tracer/world/virtual_world.h"
 
 namespace powercut {
 namespace {
@@ -35,37 +31,11 @@ namespace {
 constexpr uint64_t kLongWait = 10'000;
 constexpr size_t kDeepest = size_t{4} << 20;  // bytes of stack below an operation's frame
 
-// Taken by whoever is quickest: the order is the machine's. Who gives it up would be, were it not for a short wait.
-class Turn {
- public:
-  void take() {
-    waiting_.fetch_add(1, std::memory_order_relaxed);
-    for (uint32_t tries = 1; taken_.test_and_set(std::memory_order_acquire); ++tries) {
-      if (tries % 64 == 0) sched_yield();
-    }
-    waiting_.fetch_sub(1, std::memory_order_relaxed);
-  }
-  void give() { taken_.clear(std::memory_order_release); }
-  void change() {
-    give();
-    for (int i = 0; i < 64 && waiting_.load(std::memory_order_relaxed) > 0; ++i) _mm_pause();
-    take();
-  }
-
- private:
-  std::atomic_flag taken_;
-  std::atomic<uint32_t> waiting_ = 0;
-};
-
 class Threads {
  public:
   Threads(const ThreadWork& work, bool eadr, const std::function<void()>& progress,
           const std::function<void(const Event&)>& append)
-      : work_(work), eadr_(eadr), progress_(progress), append_(append), history_(*work.history) {
-    Event fork;
-    fork.kind = EventKind::kFork;
-    history_.apply(fork);
-  }
+      : work_(work), progress_(progress), append_(append), cuts_(*work.history, eadr, append) {}
 
   RecordedThreads run() {
     threads_now = this;
@@ -85,7 +55,7 @@ class Threads {
     for (size_t i = 0; i < started(); ++i) pthread_join(thread_at(i)->handle, nullptr);
     stop_listening();
     // Where no order explains the answers, nothing is legal that a power cut could leave.
-    if (!trouble_ || trouble_->first != Trouble::kNotLinearizable) append_crash_point();
+    if (!trouble_ || trouble_->first != Trouble::kNotLinearizable) cuts_.cut();
     if (trouble_) {
       Event event;
       event.kind = EventKind::kTrouble;
@@ -94,6 +64,7 @@ class Threads {
       append_(event);
     }
     threads_now = nullptr;
+    counts_.cuts = cuts_.count();
     return std::move(counts_);
   }
 
@@ -237,7 +208,7 @@ class Threads {
       counts_.unsupported = not_supported(thread_name(thread->number, &operation));
       give_up_with(counts_.unsupported);
     }
-    if (!history_.unexplained().empty()) {
+    if (!cuts_.history().unexplained().empty()) {
       const bool looked_up = operation.kind == OpKind::kLookup && status == POWERCUT_OK;
       const auto found = looked_up ? std::optional(text_of(end.value)) : std::nullopt;
       fail(Trouble::kNotLinearizable,
@@ -339,7 +310,7 @@ class Threads {
     if (freed_.empty() || !in_target_heap(reinterpret_cast<const void*>(address))) return;
     for (const MemoryRange& block : freed_) {
       if (address >= block.end || block.begin >= address + size) continue;
-      fail_here(Trouble::kUseAfterFree, "it uses a block that was freed");
+      fail_here(Trouble::kUseAfterFree, kUseAfterFree);
     }
   }
   void stored(uint64_t address, uint64_t size, const void* other) {
@@ -348,6 +319,10 @@ class Threads {
     if (std::memcmp(place, other, size) != 0) ++stores_;
   }
 
+  template <typename Listener>
+  friend powercut_sink powercut::sink_of(Listener* self);
+
+  void on_load(uint64_t address, uint64_t size) { comes(address, size); }
   void on_store(uint64_t address, uint64_t size, uint32_t flags, const void* value, const void* pc, const void* frame) {
     const bool alone = (flags & (POWERCUT_STORE_CONTINUES | POWERCUT_STORE_IN_STEP)) == 0;
     if (alone ? !comes(address, size) : !is_target()) return;
@@ -408,109 +383,69 @@ class Threads {
   }
 
   void listen() {
-    sink_.self = this;
-    sink_.load = [](void*, uint64_t a, uint64_t n) { comes(a, n); };
-    sink_.store = [](void* s, uint64_t a, uint64_t n, uint32_t f, const void* v, const void* pc, const void* fp) {
-      of(s).on_store(a, n, f, v, pc, fp);
-    };
-    sink_.rmw_begin = [](void* s, uint64_t a, uint64_t n, const void* pc, const void* fp) {
-      of(s).on_rmw_begin(a, n, pc, fp);
-    };
-    sink_.rmw_end = [](void* s, uint64_t a, uint64_t n, uint32_t stored, const void* pc, const void* fp) {
-      of(s).on_rmw_end(a, n, stored, pc, fp);
-    };
-    sink_.flush = [](void* s, uint64_t a, uint32_t kind, const void* pc, const void* fp) {
-      of(s).on_flush(a, kind, pc, fp);
-    };
-    sink_.fence = [](void* s, uint32_t kind, const void* pc, const void* fp) { of(s).on_fence(kind, pc, fp); };
-    sink_.mark = [](void* s, const char* name) { of(s).on_mark(name); };
+    sink_ = sink_of(this);
     powercut_get_sink(&before_);
-    powercut_set_sink(&sink_);
     work_.recorder->redirect([this](const Event& event) { on_event(event); });
-    __powercut_store_window = __powercut_load_window = {1, ~uint64_t{0} - 1};
-    __powercut_real_flush = 0;
     __powercut_steps = INT64_MAX;
-    arena_events = {};
-    arena_events.self = this;
-    arena_events.freed = [](void* s, uint64_t a, uint64_t n, const void*, const void*) {
+    ArenaEvents heap = {};
+    heap.self = this;
+    heap.freed = [](void* s, uint64_t a, uint64_t n, const void*, const void*) {
       if (!is_target() || n == 0) return;
       const InEngine engine;
       of(s).freed_.push_back({a, a + n});
     };
-    arena_events.freed_again = [](void* s, uint64_t, uint64_t, const void*, const void*) {
-      if (is_target()) of(s).fail_here(Trouble::kDoubleFree, "it frees a block that was freed before");
+    heap.freed_again = [](void* s, uint64_t, uint64_t, const void*, const void*) {
+      if (is_target()) of(s).fail_here(Trouble::kDoubleFree, kDoubleFree);
     };
-    arena_events.keep_freed = true;
-    unwatch_traps();
-    handle_faults([](int signal, siginfo_t*, void*) {
-      if (threads_now == nullptr || !is_target()) return die_of(signal);
-      const char* name = sigabbrev_np(signal);
-      threads_now->fail_here(Trouble::kDied, absl::StrCat("it died of SIG", name == nullptr ? "?" : name));
-    });
-    watch_traps(work_.pool_size,
-                {.running = [](uint64_t) { return is_target(); },
-                 .cannot_follow = [](const std::string& what, const void*, const void*) { threads_now->give_up(what); },
-                 .blocked =
-                     [](const void*, const void*) {
-                       threads_now->give_up("it waits for a lock through code that is not instrumented");
-                     }});
-    virtual_world.recording = true;
-    __powercut_scheduler = {
-        .self = this,
-        .pause =
-            [](void* s, const uint64_t*) {
-              if (is_target()) of(s).wait_a_turn();
-            },
-        .access = [](void*, const void* at, uint64_t n, const void*,
-                     const void*) { comes(reinterpret_cast<uint64_t>(at), n); },
-        .wait = [](void* s, const void*, uint64_t, const void*, const void*) { of(s).wait_a_turn(); },
-        .create = [](void* s, uint64_t* number, void* (*body)(void*),
-                     void* argument) { return of(s).on_create(number, body, argument); },
-        .join = [](void* s, uint64_t number, void** result) { return of(s).on_join(number, result); },
-        .detach = [](void*, uint64_t) { return 0; },
-        .exit = [](void* s, void* result) { of(s).on_exit(result); },
-        .current = [](void*) -> uint64_t { return is_target() ? self->number : 0; },
-        .of_system = 0,
-        .time = nullptr};
+    watch_code({.sink = &sink_,
+                .heap = heap,
+                .window_begin = 1,
+                .pool_size = work_.pool_size,
+                .traps = traps(),
+                .fault = on_fault,
+                .scheduler = scheduler()});
+  }
+  static TrapClient traps() {
+    return {.running = [](uint64_t) { return is_target(); },
+            .cannot_follow = [](const std::string& what, const void*, const void*) { threads_now->give_up(what); },
+            .blocked = [](const void*, const void*) { threads_now->give_up(kBlocked); }};
+  }
+  static void on_fault(int signal, siginfo_t*, void*) {
+    if (threads_now == nullptr || !is_target()) return die_of(signal);
+    threads_now->fail_here(Trouble::kDied, died_of(signal));
+  }
+  powercut_scheduler scheduler() {
+    return {.self = this,
+            .pause =
+                [](void* s, const uint64_t*) {
+                  if (is_target()) of(s).wait_a_turn();
+                },
+            .access = [](void*, const void* at, uint64_t n, const void*,
+                         const void*) { comes(reinterpret_cast<uint64_t>(at), n); },
+            .wait = [](void* s, const void*, uint64_t, const void*, const void*) { of(s).wait_a_turn(); },
+            .create = [](void* s, uint64_t* number, void* (*body)(void*),
+                         void* argument) { return of(s).on_create(number, body, argument); },
+            .join = [](void* s, uint64_t number, void** result) { return of(s).on_join(number, result); },
+            .detach = [](void*, uint64_t) { return 0; },
+            .exit = [](void* s, void* result) { of(s).on_exit(result); },
+            .current = [](void*) -> uint64_t { return is_target() ? self->number : 0; },
+            .of_system = 0,
+            .time = nullptr};
   }
   void stop_listening() {
-    __powercut_scheduler = {};
-    virtual_world.recording = false;
-    arena_events = {};
-    unwatch_traps();
+    unwatch_code();
     __powercut_store_window = __powercut_load_window = {0, 0};
     powercut_set_sink(&before_);
     work_.recorder->redirect(nullptr);
   }
   static Threads& of(void* threads) { return *static_cast<Threads*>(threads); }
 
-  // ---- events ----------------------------------------------------------------------------------
-
-  void on_event(const Event& event) {
-    const bool raises = event.kind == EventKind::kOpBegin || event.kind == EventKind::kOpEnd ||
-                        event.kind == EventKind::kFence ||
-                        (event.kind == EventKind::kFlush && event.code == POWERCUT_CLFLUSH) ||
-                        (eadr_ && (event.kind == EventKind::kStore || event.kind == EventKind::kNtStore));
-    if (raises) append_crash_point();
-    Event numbered = event;
-    numbered.index = work_.first_event + events_++;
-    history_.apply(numbered);
-    append_(numbered);
-    is_new_ = true;
-  }
-  void append_crash_point() {
-    if (!std::exchange(is_new_, false)) return;
-    ++counts_.cuts;
-    Event event;
-    event.kind = EventKind::kCrashPoint;
-    append_(event);
-  }
+  void on_event(const Event& event) { cuts_.add(event, work_.first_event); }
 
   const ThreadWork& work_;
-  const bool eadr_;
   const std::function<void()>& progress_;
   const std::function<void(const Event&)>& append_;
-  History history_;
+  RecordedCuts cuts_;
   powercut_sink sink_{}, before_{};
   Turn turn_;
   // All below belongs to who has the turn.
@@ -521,8 +456,6 @@ class Threads {
   uint8_t rmw_old_[16] = {};
   std::vector<MemoryRange> freed_;
   std::optional<std::pair<Trouble, std::string>> trouble_;
-  uint64_t events_ = 0;
-  bool is_new_ = true;  // something came since the last crash point
   RecordedThreads counts_;
   std::atomic<uint32_t> exits_ = 0;
 };

@@ -1,11 +1,10 @@
 // The target's threads as a machine that a search can lead (replayer/schedules/machine.h): fibers of this one thread,
 // on stacks at fixed addresses, driven by the hooks that instrumented code calls anyway.
 //
-// A thread stands before its next *visible* event: an operation's begin or end, an access of a place that races, or one
-// that makes something durable. What comes between two of these nobody else can see, so it is done in one step. A place
-// (a word, or a line of the pool) is shared if two threads use it and one of them changes it; it races if no visible
-// event has kept two such uses apart. Which ones do shows as schedules are run; when there are more of them, the search
-// begins again.
+// A thread stands before its next *visible* event: an operation's begin or end, an access of a place that races
+// (shared_places.h), or an event that makes something durable. Nobody else can see the events between two of these, so
+// they are done in one step. This class joins the parts: fibers and their images (fiber.h), changed words
+// (word_journal.h), places, what operations may answer (operation_answers.h), and the hooks (machine_hooks.cc).
 //
 // With store buffers, each thread has a second one beside it, its *gate*: a step of it lets the buffer's first entry
 // leave, and those behind it of which others cannot tell. Locked instructions, `mfence`, functions of locks and the end
@@ -28,25 +27,23 @@
 
 #include <atomic>
 #include <boost/context/detail/fcontext.hpp>
-#include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "checker/schedules/client_choices.h"
-#include "checker/schedules/store_buffer.h"
+#include "checker/schedules/fiber.h"
+#include "checker/schedules/operation_answers.h"
+#include "checker/schedules/shared_places.h"
 #include "checker/schedules/thread_work.h"
+#include "checker/schedules/word_journal.h"
 #include "powercut/target.h"
 #include "replayer/schedules/line_states.h"
 #include "replayer/schedules/machine.h"
 #include "tracer/format/kept_event.h"
 #include "tracer/runtime/hooks.h"
 #include "tracer/runtime/recording/recorder.h"
-#include "tracer/world/arena.h"
 #include "tracer/world/memory_range.h"
 #include "tracer/world/thread_locals.h"
 
@@ -78,9 +75,9 @@ class TargetMachine final : public ScheduleMachine {
   const std::optional<FoundTrouble>& trouble() const { return trouble_; }
   // Makes every use of a shared place visible, not only those of places that race: the slow, obvious way, which also
   // learns which places race.
-  void show_shared(bool on) { shows_shared_ = on; }
+  void show_shared(bool on) { places_.show_shared(on); }
   // How many are known to be shared, or to race.
-  uint64_t places() const { return shared_.size() + racing_.size(); }
+  uint64_t places() const { return places_.count(); }
   // Tells each place in the code by the values that were read: as well a slow way.
   void tell_by_chain(bool on) { tells_by_chain_ = on; }
   // Why schedules that were run are not all that the target can do; empty where nothing is known.
@@ -100,115 +97,18 @@ class TargetMachine final : public ScheduleMachine {
   bool troubled() const override { return trouble_.has_value(); }
   void deadlocked() override;
   void livelocked() override;
-  bool needs_restart() override { return std::exchange(more_shared_, false); }
+  bool needs_restart() override { return places_.take_more(); }
   void keep(std::unique_ptr<Mark>* mark) override;
   void restore(const Mark& mark) override;
   Digest state() const override;
   Digest frontier() const override;
 
  private:
-  enum class Next : uint8_t {
-    kBegin,
-    kEnd,
-    kAccess,
-    kStore,
-    kFlush,
-    kClflush,
-    kFence,
-    kTurn,
-    kWork,
-    kIdle,
-    kJoin,
-    kDone
-  };
-  struct Read {
-    uint64_t word, value;
-  };
-  // Of a place that is shared and does not race: by a thread, since its last visible event.
-  struct Use {
-    uint64_t place;
-    bool changes;
-  };
-  struct Fiber {
-    boost::context::detail::fcontext_t at = nullptr;
-    Next next = Next::kBegin;
-    uint64_t address = 0;
-    uint64_t place = 0;     // in its code: a hash of its registers and stack; kBetweenCalls, or kToldByChain
-    uint64_t chain = 0;     // of the values read since the operation began
-    bool waiting = false;   // until another thread stores to what it has read
-    bool stored = false;    // since its last turn
-    uint32_t accesses = 0;  // of shared places, since it last stored
-    std::vector<Use> uses;
-    uint64_t used = 0;  // their hash
-    StoreBuffer buffer;
-    bool awaits_empty = false;  // its next event comes once its buffer is empty
-    uint64_t turn = 0, chain_at_turn = 0;
-    std::vector<Read> reads;        // since its last turn
-    std::vector<Read> batch_reads;  // of the target's own thread, since its batch began
-    size_t operation = 0;
-    uint8_t way = 0;                 // of its alternatives
-    ClientChoices::Taken taken = 0;  // up to now
-    powercut_status status = POWERCUT_OK;
-    std::vector<uint8_t> answer;
-    size_t answered = 0;
-    Arena heap;
-    bool says_when = false;       // it pauses where it waits, so other turns of its loops need not be heard
-    uint64_t chain_at_step = 0;   // before it looked at a lock
-    std::vector<uint8_t> locals;  // its thread-local variables, while it does not run
-  };
-  // A thread as it stands between two steps.
-  struct Image {
-    Fiber fiber;
-    std::vector<uint8_t> stack;
-    uint64_t digest = 0;
-    uint32_t users = 0;
-  };
-  // Of a state that has the image. One that no state has is written again: its memory is as large as the next needs.
-  class ImageRef {
-   public:
-    ImageRef() = default;
-    explicit ImageRef(TargetMachine* machine);
-    ImageRef(const ImageRef& other) : machine_(other.machine_), image_(other.image_) { take(); }
-    ImageRef& operator=(const ImageRef& other) {
-      if (image_ == other.image_) return *this;
-      give();
-      machine_ = other.machine_;
-      image_ = other.image_;
-      take();
-      return *this;
-    }
-    ~ImageRef() { give(); }
-    Image* operator->() const { return image_; }
-    bool operator==(const ImageRef& other) const { return image_ == other.image_; }
-
-   private:
-    void take() {
-      if (image_ != nullptr) ++image_->users;
-    }
-    void give() {
-      if (image_ != nullptr && --image_->users == 0) machine_->unused_.push_back(image_);
-    }
-    TargetMachine* machine_ = nullptr;
-    Image* image_ = nullptr;
-  };
-  struct Keys {
-    struct Key {
-      Linearizations all, unread;
-    };
-    std::vector<std::pair<uint64_t, Key>> keys;  // by id
-    struct Running {
-      std::optional<uint32_t> all, unread, prefixes;
-    };
-    // Of a buffered target: what a power cut may leave of all keys, and that as a number.
-    std::optional<Prefixes> prefixes;
-    uint64_t prefixes_digest = 0, legal_digest = 0;
-    std::vector<Running> running;  // by thread
-    uint64_t digest = 0;
-  };
-  struct Word {
-    uint64_t address, old;
-  };
-  static constexpr uint64_t kToldByChain = 0, kBetweenCalls = 1;
+  using Next = Fiber::Next;
+  // Turns of loops in one step, beyond which it does not end.
+  static constexpr int64_t kMostTurns = 20'000'000;
+  // Accesses of shared places without a store after which a thread's loop is looked at for one that only waits.
+  static constexpr uint32_t kPatience = 8;
   static constexpr size_t kLiveRegisters = 6;
   struct State;  // a Mark
   struct Hooks;
@@ -227,27 +127,23 @@ class TargetMachine final : public ScheduleMachine {
   void run_client(uint32_t thread);
   void run_background(uint32_t thread, uint32_t number);
   void run_operation(Fiber* fiber, const ThreadOperation& operation);
-  void pause(Next next, uint64_t address, uint64_t place = kBetweenCalls, bool buffer_empty = false);
+  void pause(Next next, uint64_t address, uint64_t place = Fiber::kBetweenCalls, bool buffer_empty = false);
   // The same before an event that reads nothing: a store or a flush.
   void pause_before(Next next, uint64_t address, uint64_t place);
   void go_on(uint32_t thread);
   void begin_step(uint32_t thread);
   void end_step();
   void capture(uint32_t thread);
-  static uint64_t digest_of(const Fiber& fiber);
   bool is_client(uint32_t thread) const { return thread < clients_; }
   std::vector<ClientChoices::Taken> taken() const;
   const ThreadOperation* operation_of(uint32_t thread) const;
 
   void begin_operation(uint32_t thread);
   void end_operation(uint32_t thread);
-  int32_t number_of(std::string value);
-  Keys::Key* key_of(Keys* keys, uint64_t id);
-  uint32_t number_of_key(const ThreadOperation& operation);
-  void prefixes_changed(Keys* keys);
-  static uint64_t digest_of(const Keys& keys);
 
-  // ---- in hooks --------------------------------------------------------------------------------------
+  // ---- in hooks (machine_hooks.cc) -------------------------------------------------------------------
+  template <typename Listener>
+  friend powercut_sink sink_of(Listener* self);
   // Code of the target runs, and on a fiber.
   bool in_target() { return is_engine_thread() ? running_ && in_call_ : heard_beside(); }
   bool is_engine_thread() const { return pthread_self() == engine_thread_; }
@@ -260,6 +156,7 @@ class TargetMachine final : public ScheduleMachine {
   void on_rmw_end(uint64_t address, uint64_t size, uint32_t stored, const void* pc, const void* frame);
   void on_flush(uint64_t address, uint32_t kind, const void* pc, const void* frame);
   void on_fence(uint32_t kind, const void* pc, const void* frame);
+  void on_mark(const char* name);
   void on_turn(const uint64_t* live, bool waits);
   void on_lock(uint64_t address, uint64_t size);
   void on_lock_taken(uint64_t address, uint64_t size);
@@ -281,10 +178,7 @@ class TargetMachine final : public ScheduleMachine {
   bool can_pause() const;
   // Whether other threads can tell when the access is made.
   bool is_visible(uint64_t address, uint64_t size, bool writes);
-  bool is_visible(uint64_t place, bool changes);
   void use(uint64_t address, uint64_t size, bool writes);
-  bool use(uint64_t place, bool changes);
-  void begin_uses(Fiber* fiber);
   void count_access();
   void read(uint64_t address, uint64_t size);
   void keep(uint64_t address, uint64_t size);
@@ -306,9 +200,8 @@ class TargetMachine final : public ScheduleMachine {
   const bool eadr_;
   powercut_sink sink_{};
   std::vector<Fiber> fibers_;
-  std::deque<Image> all_images_;
-  std::vector<Image*> unused_;
-  std::vector<ImageRef> images_;  // by thread
+  FiberImages all_images_;
+  std::vector<FiberImages::Ref> images_;  // by thread
   uint32_t clients_ = 0;
   uint32_t current_ = 0;
   bool running_ = false, in_call_ = false;
@@ -317,13 +210,11 @@ class TargetMachine final : public ScheduleMachine {
   boost::context::detail::fcontext_t engine_ = nullptr;
   sigjmp_buf escape_;
 
-  std::vector<Word> journal_;
-  size_t step_begin_ = 0;
+  WordJournal journal_;
   size_t events_at_step_ = 0;
-  std::vector<std::pair<uint64_t, size_t>> scratch_;  // address, place in the journal
-  Digest memory_;
   LineStates lines_;
-  std::shared_ptr<const Keys> keys_;
+  SharedPlaces places_;
+  OperationAnswers answers_;
   std::vector<KeptEvent> events_;
   std::vector<Step> steps_;
   uint64_t steps_made_ = 0;
@@ -338,21 +229,11 @@ class TargetMachine final : public ScheduleMachine {
     uint64_t digest;  // of this one and those before it, in whatever order
   };
   std::vector<Freed> freed_;  // blocks of the heap, in this schedule
-  absl::flat_hash_map<std::string, int32_t> value_numbers_;
-  absl::flat_hash_map<uint64_t, uint32_t> key_numbers_;  // of keys that the history does not know yet, by id
   std::vector<uint32_t> woken_;
   std::vector<ThreadLocals> locals_;
-
-  struct Users {
-    uint32_t all = 0, changing = 0;  // threads, as bits
-  };
-  // By place: the number of a word, or kLines and that of a line of the pool.
-  absl::flat_hash_map<uint64_t, Users> users_;
-  absl::flat_hash_set<uint64_t> shared_, racing_;
-  bool shows_shared_ = false, tells_by_chain_ = false;
-  bool more_shared_ = false;  // or racing
-  bool buffering_ = false;    // events of the running thread go to its buffer
-  bool watching_ = false;     // each turn of a loop of the running thread
+  bool tells_by_chain_ = false;
+  bool buffering_ = false;  // events of the running thread go to its buffer
+  bool watching_ = false;   // each turn of a loop of the running thread
   uint64_t rmw_old_[2] = {0, 0};
   uint64_t live_[kLiveRegisters + 1] = {};  // powercut_keep_live(); no stack: the hook was not called by the code
 };

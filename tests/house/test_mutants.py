@@ -500,19 +500,19 @@ MUTANTS = (
     ),
     Mutant(
         name="a-reader-and-a-writer-do-not-race",
-        file="checker/schedules/target_machine.cc",
+        file="checker/schedules/shared_places.cc",
         old="other.place == place && (changes || other.changes)",
         new="other.place == place && changes && other.changes",
     ),
     Mutant(
         name="a-threads-place-forgets-its-registers",
-        file="checker/schedules/target_machine.cc",
+        file="checker/schedules/machine_hooks.cc",
         old="registers = XXH3_64bits(live_, kLiveRegisters * sizeof live_[0]);",
         new="registers = 0;",
     ),
     Mutant(
         name="a-threads-place-forgets-its-stack",
-        file="checker/schedules/target_machine.cc",
+        file="checker/schedules/machine_hooks.cc",
         old="stack_end(current_) - stack, registers) | 2;",
         new="0, registers) | 2;",
     ),
@@ -525,7 +525,7 @@ MUTANTS = (
     Mutant(
         name="schedules-forget-what-may-be-answered",
         file="checker/schedules/target_machine.cc",
-        old="  add(keys_->digest);",
+        old="  add(answers_.digest());",
         new="",
     ),
     Mutant(
@@ -548,7 +548,7 @@ MUTANTS = (
     ),
     Mutant(
         name="a-load-does-not-race-with-a-store",
-        file="checker/schedules/target_machine.cc",
+        file="checker/schedules/shared_places.cc",
         old="races |= other.place == place && (changes || other.changes);",
         new="races |= other.place == place && changes && other.changes;",
     ),
