@@ -17,6 +17,8 @@ using Tape = std::vector<std::string>;
 
 constexpr uint64_t kPool = 4096, kTwice = 2;
 constexpr uint8_t kBlocks = 5, kRewoundBehind = 3;
+// The event behind the rewind.
+constexpr uint64_t kAppendedAfter = kRewoundBehind + 2;
 
 const Persistency& tape() {
   static const bool once = (add_medium(tape_medium()), true);
@@ -56,7 +58,7 @@ struct Explored {
   std::map<int, std::set<uint64_t>> counts;
 };
 
-// Appends kBlocks blocks and rewinds behind some. `behind`: crash points from here on alone.
+// Appends kBlocks blocks and rewinds behind some. `behind`: crash points behind so many events alone.
 Explored explore(bool copies, uint64_t behind = 0) {
   Counting subject(copies);
   Executor executor({.pool_size = kPool, .persistency = &tape(), .step_budget = 1000, .globals = {}, .own_code = {}});
@@ -106,11 +108,11 @@ TEST(TapeMedium, LeavesThePrefixesOfWhatWasAppendedAndNothingElse) {
 }
 
 TEST(TapeMedium, KeepsWhatWasThereAtTheRewind) {
-  EXPECT_EQ(explore(false, kRewoundBehind + 1).counts.at(0), (std::set<uint64_t>{3, 4, 5}));
+  EXPECT_EQ(explore(false, kAppendedAfter).counts.at(0), (std::set<uint64_t>{3, 4, 5}));
 }
 
 TEST(TapeMedium, CutsRecoveryByItsOwnRules) {
-  EXPECT_EQ(explore(true, kRewoundBehind + 1).counts.at(1), (std::set<uint64_t>{3, 4, 5}));
+  EXPECT_EQ(explore(true, kAppendedAfter).counts.at(1), (std::set<uint64_t>{3, 4, 5}));
 }
 
 TEST(TapeMedium, IsAskedLikeAnyOther) {
