@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "base/user_file.h"
 #include "checker/trace/loaded_trace.h"
+#include "tracer/format/event_groups.h"
 #include "tracer/format/reader.h"
 #include "tracer/format/trace_names.h"
 #include "tracer/format/writer.h"
@@ -44,27 +45,19 @@ bool is_movable(EventKind kind) { return is_store(kind) || kind == EventKind::kF
 // Whether a move must not pass an event: operations of its thread, and events of the whole program.
 bool holds_up(const Event& passed, uint32_t thread) {
   switch (passed.kind) {
-    case EventKind::kOpBegin:
-    case EventKind::kOpEnd:
+    case POWERCUT_OPERATION_EVENTS:
     case EventKind::kThreadStart:
     case EventKind::kThreadEnd:
       return passed.thread == thread;
     case EventKind::kPhase:
     case EventKind::kCut:
       return true;
-    case EventKind::kStore:
-    case EventKind::kNtStore:
-    case EventKind::kFlush:
-    case EventKind::kFence:
+    case POWERCUT_MEMORY_EVENTS:
     case EventKind::kAllocate:
     case EventKind::kFree:
     case EventKind::kMarker:
-    case EventKind::kFork:
-    case EventKind::kBack:
+    case POWERCUT_TREE_EVENTS:
     case EventKind::kContent:
-    case EventKind::kCrashPoint:
-    case EventKind::kSearched:
-    case EventKind::kTrouble:
       break;
   }
   return false;

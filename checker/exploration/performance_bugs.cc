@@ -6,6 +6,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "tracer/format/event_groups.h"
+
 namespace powercut {
 namespace {
 
@@ -89,19 +91,11 @@ void PerformanceBugs::apply(const Event& event) {
     case EventKind::kMarker:
       if (event.text == kSizeMarker) for_size_ = event.thread;
       return;
-    case EventKind::kOpBegin:
-    case EventKind::kOpEnd:
-    case EventKind::kThreadStart:
-    case EventKind::kThreadEnd:
-    case EventKind::kAllocate:
-    case EventKind::kFree:
+    case POWERCUT_OPERATION_EVENTS:
+    case POWERCUT_PROCESS_EVENTS:
     case EventKind::kPhase:
-    case EventKind::kFork:
-    case EventKind::kBack:
+    case POWERCUT_TREE_EVENTS:
     case EventKind::kContent:
-    case EventKind::kCrashPoint:
-    case EventKind::kSearched:
-    case EventKind::kTrouble:
       return;
   }
 }

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "tracer/format/event_groups.h"
+
 namespace powercut {
 namespace {
 
@@ -37,22 +39,12 @@ Result<std::vector<RecordedOperation>> operations_of(const LoadedTrace& loaded) 
       case EventKind::kCut:
         if (!out.empty()) out.back().marks_to_cut = marks;
         break;
-      case EventKind::kStore:
-      case EventKind::kNtStore:
-      case EventKind::kFlush:
-      case EventKind::kFence:
+      case POWERCUT_MEMORY_EVENTS:
       case EventKind::kOpEnd:
-      case EventKind::kThreadStart:
-      case EventKind::kThreadEnd:
-      case EventKind::kAllocate:
-      case EventKind::kFree:
+      case POWERCUT_PROCESS_EVENTS:
       case EventKind::kPhase:
-      case EventKind::kFork:
-      case EventKind::kBack:
+      case POWERCUT_TREE_EVENTS:
       case EventKind::kContent:
-      case EventKind::kCrashPoint:
-      case EventKind::kSearched:
-      case EventKind::kTrouble:
         break;
     }
   }

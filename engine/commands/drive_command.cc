@@ -19,6 +19,7 @@
 #include "engine/commands.h"
 #include "powercut/mark.h"
 #include "tracer/format/build_id.h"
+#include "tracer/format/event_groups.h"
 #include "tracer/record/recording.h"
 
 namespace powercut {
@@ -54,20 +55,10 @@ class Requests final : public Announcer {
       case EventKind::kCut:
         powercut_mark_request(POWERCUT_MARK_CUT, 0, 0, 0, 0, 0);
         break;
-      case EventKind::kStore:
-      case EventKind::kNtStore:
-      case EventKind::kFlush:
-      case EventKind::kFence:
-      case EventKind::kThreadStart:
-      case EventKind::kThreadEnd:
-      case EventKind::kAllocate:
-      case EventKind::kFree:
-      case EventKind::kFork:
-      case EventKind::kBack:
+      case POWERCUT_MEMORY_EVENTS:
+      case POWERCUT_PROCESS_EVENTS:
+      case POWERCUT_TREE_EVENTS:
       case EventKind::kContent:
-      case EventKind::kCrashPoint:
-      case EventKind::kSearched:
-      case EventKind::kTrouble:
         break;
     }
   }

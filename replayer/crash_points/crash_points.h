@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "replayer/models/model.h"
+#include "tracer/format/event_groups.h"
 #include "tracer/format/kept_event.h"
 
 namespace powercut {
@@ -98,18 +99,10 @@ class CrashPoints {
       case EventKind::kSearched:
         applied(*event);
         return false;
-      case EventKind::kStore:
-      case EventKind::kNtStore:
-      case EventKind::kFlush:
-      case EventKind::kFence:
-      case EventKind::kOpBegin:
-      case EventKind::kOpEnd:
-      case EventKind::kThreadStart:
-      case EventKind::kThreadEnd:
-      case EventKind::kAllocate:
-      case EventKind::kFree:
-      case EventKind::kMarker:
-      case EventKind::kPhase:
+      case POWERCUT_MEMORY_EVENTS:
+      case POWERCUT_OPERATION_EVENTS:
+      case POWERCUT_PROCESS_EVENTS:
+      case POWERCUT_NAME_EVENTS:
       case EventKind::kCut:
       case EventKind::kFork:
       case EventKind::kContent:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "tracer/format/event_groups.h"
+
 namespace powercut {
 
 // Records are numbered from 1; number n lies in block (n - 1) / kBlock.
@@ -90,20 +92,11 @@ void LineTimeline::apply(const Event& event) {
     case EventKind::kContent:
       device_ = true;
       return;
-    case EventKind::kOpBegin:
-    case EventKind::kOpEnd:
-    case EventKind::kThreadStart:
-    case EventKind::kThreadEnd:
-    case EventKind::kAllocate:
-    case EventKind::kFree:
-    case EventKind::kMarker:
-    case EventKind::kPhase:
+    case POWERCUT_OPERATION_EVENTS:
+    case POWERCUT_PROCESS_EVENTS:
+    case POWERCUT_NAME_EVENTS:
     case EventKind::kCut:
-    case EventKind::kFork:
-    case EventKind::kBack:
-    case EventKind::kCrashPoint:
-    case EventKind::kSearched:
-    case EventKind::kTrouble:
+    case POWERCUT_TREE_EVENTS:
       return;
   }
 }

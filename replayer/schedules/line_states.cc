@@ -5,6 +5,7 @@
 
 #include "replayer/models/candidates.h"
 #include "replayer/models/moves.h"
+#include "tracer/format/event_groups.h"
 #include "xxhash.h"
 
 namespace powercut {
@@ -112,21 +113,12 @@ void LineStates::apply(const Event& event) {
         absorb(line);
       }
       return;
-    case EventKind::kOpBegin:
-    case EventKind::kOpEnd:
-    case EventKind::kThreadStart:
-    case EventKind::kThreadEnd:
-    case EventKind::kAllocate:
-    case EventKind::kFree:
-    case EventKind::kMarker:
-    case EventKind::kPhase:
+    case POWERCUT_OPERATION_EVENTS:
+    case POWERCUT_PROCESS_EVENTS:
+    case POWERCUT_NAME_EVENTS:
     case EventKind::kCut:
-    case EventKind::kFork:
-    case EventKind::kBack:
+    case POWERCUT_TREE_EVENTS:
     case EventKind::kContent:
-    case EventKind::kCrashPoint:
-    case EventKind::kSearched:
-    case EventKind::kTrouble:
       return;
   }
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "absl/container/flat_hash_map.h"
+#include "tracer/format/event_groups.h"
 #include "tracer/format/kept_event.h"
 #include "xxhash.h"
 
@@ -160,18 +161,10 @@ Result<ExpectedOutputs> ExpectedOutputs::take(ExpectedOutputs out, TraceReader* 
       case EventKind::kTrouble:
       case EventKind::kSearched:
         break;
-      case EventKind::kStore:
-      case EventKind::kNtStore:
-      case EventKind::kFlush:
-      case EventKind::kFence:
-      case EventKind::kOpBegin:
-      case EventKind::kOpEnd:
-      case EventKind::kThreadStart:
-      case EventKind::kThreadEnd:
-      case EventKind::kAllocate:
-      case EventKind::kFree:
-      case EventKind::kMarker:
-      case EventKind::kPhase:
+      case POWERCUT_MEMORY_EVENTS:
+      case POWERCUT_OPERATION_EVENTS:
+      case POWERCUT_PROCESS_EVENTS:
+      case POWERCUT_NAME_EVENTS:
       case EventKind::kCut:
       case EventKind::kContent:
         if (in_tree) schedule.emplace_back(event);

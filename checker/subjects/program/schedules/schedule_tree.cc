@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "replayer/media/medium.h"
+#include "tracer/format/event_groups.h"
 #include "tracer/runtime/hooks.h"
 #include "xxhash.h"
 
@@ -144,19 +145,11 @@ bool ScheduleTree::raises(const Event& event) const {
       return every_store_ || event.code == static_cast<uint8_t>(FlushKind::kClflush);
     case EventKind::kStore:
     case EventKind::kNtStore:
-    case EventKind::kThreadStart:
-    case EventKind::kThreadEnd:
-    case EventKind::kAllocate:
-    case EventKind::kFree:
-    case EventKind::kMarker:
-    case EventKind::kPhase:
+    case POWERCUT_PROCESS_EVENTS:
+    case POWERCUT_NAME_EVENTS:
     case EventKind::kCut:
-    case EventKind::kFork:
-    case EventKind::kBack:
+    case POWERCUT_TREE_EVENTS:
     case EventKind::kContent:
-    case EventKind::kCrashPoint:
-    case EventKind::kSearched:
-    case EventKind::kTrouble:
       break;
   }
   // eadr: a store is in flight until the next event.
