@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "replayer/models/line_log.h"
+#include "tracer/format/event_groups.h"
 #include "tracer/format/trace.h"
 
 namespace powercut::plain {
@@ -196,20 +197,11 @@ class Model {
         }
         remembered_.clear();
         return;
-      case EventKind::kOpBegin:
-      case EventKind::kOpEnd:
-      case EventKind::kThreadStart:
-      case EventKind::kThreadEnd:
-      case EventKind::kAllocate:
-      case EventKind::kFree:
-      case EventKind::kMarker:
-      case EventKind::kPhase:
-      case EventKind::kFork:
-      case EventKind::kBack:
+      case POWERCUT_OPERATION_EVENTS:
+      case POWERCUT_PROCESS_EVENTS:
+      case POWERCUT_NAME_EVENTS:
+      case POWERCUT_TREE_EVENTS:
       case EventKind::kContent:
-      case EventKind::kCrashPoint:
-      case EventKind::kSearched:
-      case EventKind::kTrouble:
         return;
     }
   }

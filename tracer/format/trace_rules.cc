@@ -1,5 +1,7 @@
 #include "tracer/format/trace_rules.h"
 
+#include "tracer/format/event_groups.h"
+
 namespace powercut {
 namespace {
 
@@ -39,18 +41,10 @@ std::optional<std::string> TraceRules::wrong_in_tree(const Event& event) {
     case EventKind::kTrouble:
     case EventKind::kSearched:
       return path_ ? std::nullopt : std::optional<std::string>("stands outside of a tree of schedules");
-    case EventKind::kStore:
-    case EventKind::kNtStore:
-    case EventKind::kFlush:
-    case EventKind::kFence:
-    case EventKind::kOpBegin:
-    case EventKind::kOpEnd:
-    case EventKind::kThreadStart:
-    case EventKind::kThreadEnd:
-    case EventKind::kAllocate:
-    case EventKind::kFree:
-    case EventKind::kMarker:
-    case EventKind::kPhase:
+    case POWERCUT_MEMORY_EVENTS:
+    case POWERCUT_OPERATION_EVENTS:
+    case POWERCUT_PROCESS_EVENTS:
+    case POWERCUT_NAME_EVENTS:
     case EventKind::kCut:
     case EventKind::kContent:
       break;
@@ -80,13 +74,8 @@ std::optional<std::string> TraceRules::wrong_alone(const Event& event) {
     case EventKind::kContent:
     case EventKind::kThreadStart:
     case EventKind::kThreadEnd:
-    case EventKind::kMarker:
-    case EventKind::kPhase:
-    case EventKind::kFork:
-    case EventKind::kBack:
-    case EventKind::kCrashPoint:
-    case EventKind::kTrouble:
-    case EventKind::kSearched:
+    case POWERCUT_NAME_EVENTS:
+    case POWERCUT_TREE_EVENTS:
       return std::nullopt;
   }
   return std::nullopt;

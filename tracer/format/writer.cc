@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tracer/format/encoder.h"
+#include "tracer/format/event_groups.h"
 #include "tracer/format/frame_writer.h"
 #include "tracer/format/layout.h"
 
@@ -64,10 +65,7 @@ const char* objection(const Event& event, uint64_t stacks, EventKind last, uint3
       return event.value.size() <= kMaxOperationBytes ? nullptr : "a value of an operation is too long";
     case EventKind::kPhase:
       return event.code <= 1 ? nullptr : "a phase is explored (1) or not (0)";
-    case EventKind::kThreadStart:
-    case EventKind::kThreadEnd:
-    case EventKind::kAllocate:
-    case EventKind::kFree:
+    case POWERCUT_PROCESS_EVENTS:
     case EventKind::kMarker:
     case EventKind::kCut:
     case EventKind::kFork:

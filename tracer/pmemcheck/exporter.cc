@@ -8,6 +8,7 @@
 
 #include "base/json_field.h"
 #include "base/user_file.h"
+#include "tracer/format/event_groups.h"
 #include "tracer/format/reader.h"
 #include "tracer/pmemcheck/frames.h"
 #include "tracer/pmemcheck/log_writer.h"
@@ -121,16 +122,9 @@ class Export {
         return std::nullopt;
       case EventKind::kCut:
         return cut();
-      case EventKind::kThreadStart:
-      case EventKind::kThreadEnd:
-      case EventKind::kAllocate:
-      case EventKind::kFree:
+      case POWERCUT_PROCESS_EVENTS:
       case EventKind::kPhase:
-      case EventKind::kFork:
-      case EventKind::kBack:
-      case EventKind::kCrashPoint:
-      case EventKind::kSearched:
-      case EventKind::kTrouble:
+      case POWERCUT_TREE_EVENTS:
         return std::nullopt;
     }
     return std::nullopt;

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "tracer/format/content_name.h"
+#include "tracer/format/event_groups.h"
 #include "tracer/format/reader.h"
 #include "tracer/stream/stream.h"
 #include "tracer/stream/stream_reader.h"
@@ -86,16 +87,9 @@ std::string short_form(const Event& event) {
       return "end " + std::to_string(event.code) + " " + bytes();
     case EventKind::kMarker:
       return "marker " + std::string(event.text);
-    case EventKind::kThreadStart:
-    case EventKind::kThreadEnd:
-    case EventKind::kAllocate:
-    case EventKind::kFree:
-    case EventKind::kFork:
-    case EventKind::kBack:
+    case POWERCUT_PROCESS_EVENTS:
+    case POWERCUT_TREE_EVENTS:
     case EventKind::kContent:
-    case EventKind::kCrashPoint:
-    case EventKind::kSearched:
-    case EventKind::kTrouble:
       break;
   }
   return "other";

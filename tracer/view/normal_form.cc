@@ -2,6 +2,7 @@
 
 #include <absl/strings/str_cat.h>
 
+#include "tracer/format/event_groups.h"
 #include "tracer/format/trace_names.h"
 
 namespace powercut {
@@ -109,15 +110,8 @@ std::string NormalForm::add(const Event& event) {
     case EventKind::kPhase:
       return "phase " + std::string(event.text) + "\n";
     case EventKind::kContent:
-    case EventKind::kThreadStart:
-    case EventKind::kThreadEnd:
-    case EventKind::kAllocate:
-    case EventKind::kFree:
-    case EventKind::kFork:
-    case EventKind::kBack:
-    case EventKind::kCrashPoint:
-    case EventKind::kSearched:
-    case EventKind::kTrouble:
+    case POWERCUT_PROCESS_EVENTS:
+    case POWERCUT_TREE_EVENTS:
       return "";
   }
   return "";

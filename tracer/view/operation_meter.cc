@@ -9,6 +9,7 @@
 #include "base/json_field.h"
 #include "base/user_file.h"
 #include "powercut/target.h"
+#include "tracer/format/event_groups.h"
 #include "tracer/format/trace_names.h"
 #include "tracer/record/key_bytes.h"
 
@@ -148,21 +149,11 @@ void OperationMeter::add(const Event& event) {
     case EventKind::kCut:
       running_.clear();
       break;
-    case EventKind::kStore:
-    case EventKind::kNtStore:
-    case EventKind::kFlush:
-    case EventKind::kFence:
-    case EventKind::kThreadStart:
-    case EventKind::kThreadEnd:
-    case EventKind::kAllocate:
-    case EventKind::kFree:
+    case POWERCUT_MEMORY_EVENTS:
+    case POWERCUT_PROCESS_EVENTS:
     case EventKind::kMarker:
-    case EventKind::kFork:
-    case EventKind::kBack:
+    case POWERCUT_TREE_EVENTS:
     case EventKind::kContent:
-    case EventKind::kCrashPoint:
-    case EventKind::kSearched:
-    case EventKind::kTrouble:
       count(event);
   }
 }

@@ -1,5 +1,6 @@
 #include "tracer/view/trace_stats.h"
 
+#include "tracer/format/event_groups.h"
 #include "tracer/format/trace_names.h"
 
 namespace powercut {
@@ -80,15 +81,8 @@ void TraceStats::add(const Event& event) {
       for (auto& [thread, other] : threads_) close(other);
       break;
     case EventKind::kContent:
-    case EventKind::kThreadStart:
-    case EventKind::kThreadEnd:
-    case EventKind::kAllocate:
-    case EventKind::kFree:
-    case EventKind::kFork:
-    case EventKind::kBack:
-    case EventKind::kCrashPoint:
-    case EventKind::kSearched:
-    case EventKind::kTrouble:
+    case POWERCUT_PROCESS_EVENTS:
+    case POWERCUT_TREE_EVENTS:
       break;
   }
 }

@@ -7,6 +7,7 @@
 // on; after every operation's end, and at the end. Why these suffice: MODELS.md, "eadr".
 #include "replayer/media/memory/memory.h"
 #include "replayer/models/model.h"
+#include "tracer/format/event_groups.h"
 
 namespace powercut {
 namespace {
@@ -77,20 +78,11 @@ class EadrModel final : public Model {
         cut();
         return;
       case EventKind::kFlush:
-      case EventKind::kOpBegin:
-      case EventKind::kOpEnd:
-      case EventKind::kThreadStart:
-      case EventKind::kThreadEnd:
-      case EventKind::kAllocate:
-      case EventKind::kFree:
-      case EventKind::kMarker:
-      case EventKind::kPhase:
-      case EventKind::kFork:
-      case EventKind::kBack:
+      case POWERCUT_OPERATION_EVENTS:
+      case POWERCUT_PROCESS_EVENTS:
+      case POWERCUT_NAME_EVENTS:
+      case POWERCUT_TREE_EVENTS:
       case EventKind::kContent:
-      case EventKind::kCrashPoint:
-      case EventKind::kSearched:
-      case EventKind::kTrouble:
         return;
     }
   }
