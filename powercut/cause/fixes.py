@@ -53,7 +53,7 @@ class Edits:
 
 @dataclass(frozen=True, kw_only=True)
 class Fix:
-    """A fix by the paths of the code that it belongs to, so that it can be applied to any trace of it."""
+    """A fix by the paths of its code, so that the fix can be applied to any trace of that code."""
 
     kind: FixKind
     first: tuple[tuple[str, ...], ...]

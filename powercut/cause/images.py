@@ -104,7 +104,7 @@ class Deadline:
     begun: float = field(default_factory=time.monotonic)
 
     def left(self) -> float | None:
-        """Seconds, never quite none: what is asked too late is told so by whom it asks."""
+        """Seconds, never quite none: the engine itself refuses a question that comes too late."""
         return None if self.seconds is None else max(self.begun + self.seconds - time.monotonic(), 0.001)
 
     def share(self, part: float) -> float | None:

@@ -76,7 +76,7 @@ def class_of(record: FindingRecord) -> Class:
 
 @dataclass(kw_only=True)
 class _Attempt:
-    """A trace with all fixes so far, and what exploring it showed."""
+    """A trace with all fixes so far, and the result of exploring it."""
 
     trace: Path
     fixes: list[Fix] = field(default_factory=list)
@@ -285,7 +285,7 @@ class _Search:
         # The minimal case may get there by another operation.
         ours = {mine} if mine in classes else {item for item in classes if item[:2] == mine[:2]}
         known = known | classes - ours
-        # One that breaks the same invariant may be this one, moved.
+        # A finding that breaks the same invariant may be this finding, moved.
         self.others = Counter(class_of(item) for item in before.findings if class_of(item)[0] != mine[0])
         attempt = self.all_of(wanted, whole, known)
         if attempt is None:
@@ -414,7 +414,7 @@ class _Search:
         return first.site if first else ""
 
     def place(self, stores: Sequence[Culprit], role: str, view: TraceView) -> Place | None:
-        """One of several stores stands for all: the one that decides last."""
+        """The store that decides last stands for all stores."""
         if not stores:
             return None
         store = stores[-1]

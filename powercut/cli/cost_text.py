@@ -25,7 +25,7 @@ def bar(value: float, largest: float, *, cells: int = _BAR_CELLS) -> str:
 
 
 def number(value: float | None) -> str:
-    """Two decimals where they say something; a dash for what there is not."""
+    """Two decimals where they say something; a dash for a missing number."""
     if value is None:
         return "-"
     return f"{value:.0f}" if value == int(value) else f"{value:.2f}"

@@ -106,7 +106,7 @@ def _main(arguments: list[str]) -> int:
     except PowercutError as error:
         talk.say_error(error)
         if "--json" in arguments:
-            # Loaded here: `--help` needs none of what it brings.
+            # Loaded here: `--help` needs none of its modules.
             from powercut.cli import output
 
             output.print_json({"error": error.described()})

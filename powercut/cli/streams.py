@@ -47,7 +47,7 @@ class Stdout:
 
 
 def watched() -> Stdout:
-    """Makes stdout one of those."""
+    """Makes stdout such a stream."""
     stream = Stdout(sys.stdout)
     sys.stdout = cast(TextIO, stream)
     return stream

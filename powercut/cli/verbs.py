@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 @dataclass(frozen=True)
 class Verb:
-    """Where a verb is, and what `powercut --help` says of it."""
+    """The place of a verb, and its line in `powercut --help`."""
 
     module: str  # in powercut.cli.commands
     summary: str

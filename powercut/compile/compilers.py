@@ -55,7 +55,7 @@ class Compiler:
 
 
 def find(*, cxx: bool) -> Compiler:
-    """The compiler to take; a UsageError says what is there instead and what to install."""
+    """The compiler to take; a UsageError names the compilers that exist and the one to install."""
     variable, name = _override(cxx=cxx)
     if name:
         return _named(name, variable)

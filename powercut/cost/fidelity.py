@@ -54,7 +54,7 @@ def measure(scheme: str | None, *, paper_size: bool = False) -> list[dict[str, A
         if scheme in targets.libraries():
             return []  # it has costs and no figures of a paper
         raise unknown_name("scheme", scheme, known, list_command="powercut list targets")
-    # Counts, all of them: programs side by side measure what each does alone.
+    # All counts: programs side by side measure the work that each does alone.
     options = [_PAPER_SIZE] if paper_size else []
     return joined(lambda name: _measure(name, options), [name for name in known if scheme in (None, name)])
 

@@ -39,7 +39,7 @@ _DYING = 2.0
 
 
 class Capture:
-    """The head and the tail of what a stream said, however long it was."""
+    """The head and the tail of a stream's output, however long it was."""
 
     def __init__(self) -> None:
         self.head = bytearray()
@@ -101,7 +101,7 @@ def signal_all(number: int) -> None:
 
 
 class Job:
-    """The command, the driver that may feed it, and what is known of both."""
+    """The command, the driver that may feed it, and the state of both."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self._request = request
@@ -156,7 +156,7 @@ class Job:
             signal_all(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Ends everything at once: nobody waits for what it would still do."""
+        """Ends all processes at once: nobody waits for their further work."""
         self._kill_at = time.monotonic()
 
     def _start(self) -> None:
@@ -166,7 +166,7 @@ class Job:
             assert feeding.stdout is not None
             feed = feeding.stdout
         if files := self._request["output"]:
-            # Appended to: each write goes behind what is there, as it does in a pipe.
+            # Opened to append: each write goes behind earlier ones, as in a pipe.
             with open(files[0], "ab") as out, open(files[1], "ab") as err:
                 self._spawn("command", self._request["command"], stdin=feed, stdout=out, stderr=err)
         else:

@@ -26,7 +26,7 @@ _CLASSES = {
     **dict.fromkeys(("recovery-failed", "recovery-hang", "unusable", "wild-store"), "working"),
 }
 _FATES = ("lost", "torn", "persisted")
-#: Places of a cause that are named by what they are and not by a line.
+#: Places of a cause that are named by their kind and not by a line.
 _WITHOUT_LINE = "acknowledgement"
 
 

@@ -108,7 +108,7 @@ class Collector:
     def _started(self, event: events.RunStarted) -> None:
         run = self._run
         if not run.program:
-            # A program is called what its user calls it.
+            # A program has the name that its user gives to it.
             run.target, run.variant, run.scenario = event.target, event.variant, event.scenario
         for name in ("model", "strategy", "seed", "nested", "atoms", "events"):
             setattr(run, name, getattr(event, name))

@@ -121,7 +121,7 @@ class Loaded:
 
 @dataclass(frozen=True, kw_only=True)
 class Failures:
-    """The database of one output folder. `replay`: whether runs begin with what it holds."""
+    """The database of one output folder. `replay`: whether runs begin with its entries."""
 
     folder: Path
     replay: bool = True

@@ -233,7 +233,7 @@ def _under(entry: Entry, name: str) -> Entry:
 
 
 def _shown(run: RunRecord) -> Iterator[Bug]:
-    """The bugs that a run shows, under the names that they have and those that they are known by."""
+    """The bugs that a run shows, under their present names and the names in the baseline."""
     for finding, entry in zip(run.findings, entries_of(run), strict=True):
         yield entry.bug
         if finding.known_as:

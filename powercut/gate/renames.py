@@ -35,7 +35,7 @@ _MOST_GUESSES = 256
 
 @dataclass(frozen=True)
 class Spot:
-    """A decisive store or a fault of a finding: where it is now, and what of it a rename leaves."""
+    """A decisive store or a fault of a finding: its present place, and the parts that a rename leaves."""
 
     name: Name
     file: str

@@ -151,7 +151,7 @@ def today() -> date:
 
 
 def load(path: Path) -> Suppressions:
-    """Reads a file of suppressions; UsageError with `file:line` for what is wrong with it."""
+    """Reads a file of suppressions; UsageError with `file:line` for a fault."""
     text = read_text(path, "these suppressions", next_step=f"Correct the path. {_FORMAT}")
     try:
         content = _File.model_validate(tables(text, place=str(path), form=_FORMAT))

@@ -60,7 +60,7 @@ class LitmusTest:
 
     @property
     def is_in_scope(self) -> bool:
-        """Whether the engine models what it needs: store buffers, but no write-combining ones."""
+        """Whether the engine models the buffers that the program needs: store buffers, but no write-combining ones."""
         return self.needs is None or all(event["op"] != "ntstore" for event in self.events)
 
     @property

@@ -138,7 +138,7 @@ class Cluster:
 
 
 class _Exploration:
-    """The chunks of one run on the cluster: what is under way, and what is done."""
+    """The chunks of one run on the cluster: those under way, and those that are done."""
 
     def __init__(self, cluster: Cluster, exploring: Exploring, folder: Path) -> None:
         self._cluster, self._exploring, self._folder = cluster, exploring, folder
@@ -204,7 +204,7 @@ class _Exploration:
         self._cluster.client.cancel(list(self._pending))
 
     def _hear(self) -> None:
-        """Takes what has ended; what was lost is submitted again."""
+        """Takes tasks that have ended; lost tasks are submitted again."""
         for future in [future for future in self._pending if future.status != "pending"]:
             chunks = self._pending.pop(future)
             result = _result(future)

@@ -190,7 +190,7 @@ def _kept_of_threads(phase: Phase, live: set[Key], *, meets: bool) -> list[bool]
 
 
 def repeatable(search: dict[str, Any]) -> dict[str, Any]:
-    """A plan's search. The schedule of a recording will not come again, but it is one of all of them."""
+    """A plan's search. The schedule of a recording will not come again, but the search of all schedules meets it."""
     return search | {"kind": DEFAULT_SEARCH, "schedules": 0} if search["kind"] == RECORDED else search
 
 

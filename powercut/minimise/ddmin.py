@@ -22,7 +22,7 @@ def ddmin(items: Sequence[Item], shows: Callable[[tuple[Item, ...]], bool]) -> t
     parts = 2
     while len(best) > 1:
         bounds = [len(best) * number // parts for number in range(parts + 1)]
-        # From the end: what came earlier made what came later possible.
+        # From the end: earlier operations made later ones possible.
         for first, end in reversed(list(pairwise(bounds))):
             rest = best[:first] + best[end:]
             if shows(rest):

@@ -31,7 +31,7 @@ class Progress:
 
 
 class LimitReached(Exception):
-    """The search stops here; what it has stands. The message says which limit."""
+    """The search stops here; its best case stands. The message names the limit."""
 
 
 class Ledger(Generic[Asked, Answer]):

@@ -1,4 +1,4 @@
-"""Puts the minimiser together: spell the plan out, shrink it, and choose what to show."""
+"""Puts the minimiser together: spell the plan out, shrink it, and choose the case to show."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -167,7 +167,7 @@ class _Analysis:
         return entry
 
     def write(self) -> dict[str, Any]:
-        """Writes the record as far as it is, and returns it."""
+        """Writes the unfinished or finished record, and returns it."""
         with self._lock:
             return self._write()
 

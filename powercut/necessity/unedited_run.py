@@ -100,7 +100,7 @@ def explore(
     arguments = ["explore", "--trace", str(trace), *request.options.with_jobs(1).arguments()]
     limit = request.options.budget.seconds
     if limit is not None:
-        # A budget is looked at between crash points; one of them may take longer than all of it.
+        # The engine looks at a budget between crash points; a single crash point may take longer than the whole budget.
         arguments += ["--crash-point-seconds", f"{min(limit, _WATCHDOG_SECONDS):g}"]
     if recovery_sites is not None:
         arguments.append("--list-recovery-sites")

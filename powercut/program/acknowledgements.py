@@ -42,10 +42,8 @@ def pattern(text: str) -> re.Pattern[str]:
 
 
 def found(wanted: re.Pattern[str], output: Path) -> list[tuple[int, int, str]]:
-    """The lines that match: which output (1, 2), where the line ends in it, and what it acknowledges.
-
-    UsageError when none matches.
-    """
+    """The lines that match: the output (1, 2), the offset of the line's end there, and the acknowledged text.
+    UsageError when no line matches."""
     lines = []
     for number, name in enumerate(OUTPUTS, 1):
         for end, line in _lines(output / name):

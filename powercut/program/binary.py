@@ -83,7 +83,7 @@ def find(word: str, *, cwd: Path, option: str) -> Binary:
 
 
 def inspect(path: Path) -> Binary:
-    """Looks at a file; what is broken in it is left for the kernel to refuse."""
+    """Looks at a file; a broken file is left for the kernel to refuse."""
     with path.open("rb") as file:
         start = file.read(_HEADER)
         if start[:2] == b"#!":

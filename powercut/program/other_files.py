@@ -33,7 +33,7 @@ class OtherFiles:
 
 
 def report(scratch: Path) -> Path:
-    """Where the command leaves what it has found."""
+    """The file in which the command leaves its findings."""
     return scratch / _REPORT
 
 

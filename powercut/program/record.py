@@ -1,4 +1,4 @@
-"""Records a program: it runs under a tracer with its own files, and what it did to its pools becomes a trace."""
+"""Records a program: it runs under a tracer with its own files, and its changes of the pools become a trace."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from powercut.program.pools import Aside
 from powercut.program.recording import Recording
 from powercut.symbols import store_functions
 
-#: Variables of the runtime: what they say is meant for another recording.
+#: Variables of the runtime: their values are meant for another recording.
 _OURS = (
     "POWERCUT_TRACE",
     "POWERCUT_STREAM",

@@ -1,4 +1,4 @@
-"""Which tracer records a program, and what a program must be for it."""
+"""The tracer that records a program, and its demands on the program."""
 
 import os
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ TRACERS = {
     "pin": "the same with Intel Pin, where a kit is installed",
 }
 
-#: Programs that start others: what they start counts.
+#: Programs that start others: the started program counts.
 STARTERS = ("sh", "bash", "dash", "zsh", "env", "find", "xargs", "nice", "timeout", "taskset", "stdbuf", "setsid")
 
 

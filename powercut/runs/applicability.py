@@ -18,7 +18,7 @@ _SHOWN = 12
 
 @dataclass(frozen=True, kw_only=True)
 class SetAside:
-    """A run that its target cannot do, and what it lacks."""
+    """A run that its target cannot do, and the abilities that the target lacks."""
 
     target: str
     variant: str

@@ -55,7 +55,7 @@ class Replays:
     _done: list[_Replay] = field(default_factory=list)
 
     def begin(self, trace: Path) -> None:
-        """Replays what the database holds of this run. Only an interruption ends it early."""
+        """Replays the database's entries of this run. Only an interruption ends the replays early."""
         database, plan = self._database(), self.request.plan
         if database is None or plan is None or not database.replay:
             return

@@ -130,7 +130,7 @@ def _clients(
 def _having(
     selections: Sequence[Selection], config: Mapping[str, str], *, explicit: bool, say: Callable[[str], None]
 ) -> tuple[list[Selection], dict[str, dict[str, str]]]:
-    """The selections whose targets have the options of `config`, and these as each target spells them."""
+    """The selections whose targets have the options of `config`, and the options as each target spells them."""
     kept: list[Selection] = []
     chosen: dict[str, dict[str, str]] = {}
     missing: list[UsageError] = []

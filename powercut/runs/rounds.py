@@ -32,7 +32,7 @@ from powercut_records.run import RunRecord, Smoke
 SMOKE = "prefix"
 #: Shorter parts are not worth the start of an engine, in seconds.
 _LEAST = 0.2
-#: Below this much a run is not begun at all: it keeps what smoke said.
+#: Below this much a run is not begun at all: it keeps the result of the first round.
 _NOTHING = 0.02
 _SHARED = frozenset({"read-driven", "exhaustive", "random"})
 
@@ -201,7 +201,7 @@ def _hand_over(
 
 
 def _join(run: RunRecord, state: _State, context: Context) -> None:
-    """Adds what earlier rounds have found, or drops it where the run has seen everything."""
+    """Adds the findings of earlier rounds, or drops them where the run has seen everything."""
     own = {finding.fingerprint for finding in run.findings}
     missed = [finding for name, finding in state.found.items() if name not in own]
     if not missed:

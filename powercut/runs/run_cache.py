@@ -117,7 +117,7 @@ class RunCache:
         return run, str(content.get("judged") or ""), ""
 
     def settled(self, request: Request, run: RunRecord) -> None:
-        """A run is done, before it is marked: keeps it, unless it came from here."""
+        """Keeps the record of a finished run, before its findings are marked, unless the record came from the cache."""
         with self._lock:
             self._requests[run.file] = request
         if not (run.since and run.since.cached):
@@ -202,7 +202,7 @@ def open_cache(
 
 
 def _record_of(raw: Any, request: Request) -> RunRecord | None:
-    """A cached record; None unless it is a complete one of this run."""
+    """A cached record; None unless it is complete and of this run."""
     try:
         run = blank_run(raw)
     except (TypeError, ValidationError):

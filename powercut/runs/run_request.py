@@ -119,7 +119,7 @@ class Context:
     symbolizer: Symbolizer
     interrupt: engine.Interrupt = field(default_factory=engine.Interrupt)
     listener: Listener = field(default_factory=Silent)
-    #: Whether runs keep what is finished on disk, and whether they begin with what an earlier command kept.
+    #: Whether runs keep finished chunks on disk, and whether they begin with the chunks that an earlier command kept.
     checkpoints: bool = False
     resume: bool = False
     #: Where chunks are explored before the engine of the run adds up.
@@ -135,7 +135,7 @@ class Context:
 
 
 class Cache(Protocol):
-    """Keeps complete runs by what decided them (`run_cache`); called from several threads."""
+    """Keeps complete runs by their keys (`run_cache`); called from several threads."""
 
     def recall(self, request: Request) -> tuple[RunRecord | None, Since | None]: ...
     def settled(self, request: Request, run: RunRecord) -> None: ...

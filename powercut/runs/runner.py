@@ -230,7 +230,7 @@ def trace_of(request: Request, context: Context) -> Path:
 
 
 def checkpoint_of(request: Request, context: Context) -> checkpoints.Checkpoint | None:
-    """Where a run keeps what is finished; begun anew, unless it is resumed."""
+    """The file in which a run keeps finished chunks; begun anew, unless the run is resumed."""
     if not context.checkpoints or not request.subject.in_chunks:
         return None
     name = request.slug or slug(request.trace.stem if request.trace else "trace")

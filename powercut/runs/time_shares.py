@@ -36,6 +36,6 @@ class TimeShares:
             return share
 
     def finish(self, run: int) -> None:
-        """The run has ended; what it left is there for others."""
+        """The run has ended; the rest of its time is there for others."""
         with self._lock:
             self._running.pop(run, None)

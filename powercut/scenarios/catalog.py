@@ -1,4 +1,4 @@
-"""Finds scenarios: all of them, those of a target, those that a glob names, and the bug corpus."""
+"""Finds scenarios: all scenarios, those of a target, those that a glob names, and the bug corpus."""
 
 import fnmatch
 from collections.abc import Iterable, Sequence
@@ -168,7 +168,7 @@ def matching(pattern: str, *, beside: Sequence[Scenario] = (), measurements: boo
 
 
 def _file_of(pattern: str) -> tuple[Path | None, str]:
-    """The existing file that a pattern names, and the name of one scenario of it; "" where it names no one."""
+    """The existing file that a pattern names, and the scenario of it that the pattern names; "" where it names none."""
     file, _, name = (pattern, "", "") if Path(pattern).is_file() else pattern.rpartition(":")
     return (Path(file), name) if Path(file).suffix == ".toml" and Path(file).is_file() else (None, "")
 

@@ -52,7 +52,7 @@ def without_options(name: str) -> str:
 
 
 def configured(scenario: Scenario, config: Mapping[str, str]) -> Scenario:
-    """The scenario with these options, beside those that it sets and they do not."""
+    """The scenario with these options, and with its own options where these do not set one."""
     if not config:
         return scenario
     content = scenario.content.model_copy(update={"config": {**scenario.content.config, **config}})
@@ -60,7 +60,7 @@ def configured(scenario: Scenario, config: Mapping[str, str]) -> Scenario:
 
 
 def checked_config(target: Target, config: Config, *, where: str) -> dict[str, str]:
-    """The options as the target spells them; UsageError for one that it does not have."""
+    """The options as the target spells them; UsageError for an option that the target lacks."""
     known = option_values(target.description)
     if not isinstance(config, Mapping):
         raise UsageError(

@@ -86,7 +86,7 @@ def medium(target: Target, *, variant: str, scenario: Scenario) -> media.Medium:
     if device is not None and scenario.content.config:
         options = tuple(_options(target, scenario).items())
         known = configured(target.library, variant, options, (data_sizes(target, scenario),))
-        device = known.device if known else device  # options that it refuses are told of where it runs
+        device = known.device if known else device  # the run tells of options that the target refuses
     return media.named(device.medium) if device else media.MEMORY
 
 

@@ -32,7 +32,7 @@ _KEYS, _DRAWS = 48, 80
 
 
 def beginnings(search: Search, options: Mapping[str, Sequence[str]], commands: Sequence[str]) -> None:
-    """`options` and `commands`: what the target can be set to, and what its `maintain` takes."""
+    """`options` and `commands`: the target's options, and the commands of its `maintain`."""
     if search.best.race:
         return  # what threads find is not what comes before one operation
     if len(search.best.operations) > FEW:
@@ -67,7 +67,7 @@ def _with_drawn_keys(case: Case, options: Mapping[str, Sequence[str]]) -> Iterat
 
 
 def _end(case: Case) -> tuple[int, Case]:
-    """The last operation, or the one that is cut and what comes after it; and how many there are before."""
+    """The last operation, or the cut operation and those after it; and the number of operations before."""
     cuts = [number for number, phase in enumerate(case.phases) if phase.cut_at is not None]
     at = cuts[0] if cuts else len(case.phases) - 1
     # A phase goes on after a cut. If the cut is in the last phase, the operations behind it are in that phase as well.
