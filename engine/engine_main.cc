@@ -44,7 +44,7 @@ int engine_main(int argc, const char* const* argv) {
 
   // Memory that one crash point needs the next one needs as well: not to the system and back.
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
-  // Nothing of a command is left when it ends: whatever code it ran.
+  // Nothing of a command is left when the command ends, whatever code it ran.
   keep_descendants();
   end_descendants_on_signals();
   end_with_the_caller();

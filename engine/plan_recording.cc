@@ -104,7 +104,7 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
   }
   if (std::optional<TraceError> wrong = writer->finish()) return usage_error(*wrong);
 
-  // Counted from the file: what is reported is what was written.
+  // Counted from the file: the report has the numbers of the written trace.
   progress.start("reading the trace back", options.trace);
   const auto opened = open_trace(options.trace);
   if (!opened) return opened.error();

@@ -1,4 +1,4 @@
-"""Places in source code: call stacks as frames, and what stands at one."""
+"""Places in source code: call stacks as frames, and the source lines of a place."""
 
 from __future__ import annotations
 

@@ -65,12 +65,12 @@ class Program(Record):
         return self.output.get("stderr", [])
 
     def shown(self, command: str) -> str:
-        """One of the commands as it is typed."""
+        """A command as it is typed."""
         return shlex.join(getattr(self, command))
 
     @property
     def shown_probes(self) -> str:
-        """All of them, as they are typed."""
+        """All commands, as they are typed."""
         return "; ".join(shlex.join(probe) for probe in self.probes)
 
     @property

@@ -43,7 +43,7 @@ class PerformanceBug(Placed):
 
 
 class Claim(Record):
-    """A claim of the scheme's paper, and what the run says of it."""
+    """A claim of the scheme's paper, and the run's answer."""
 
     claim: Text = ""
     cites: Name = ""

@@ -114,7 +114,7 @@ class ExplorerPredictor final : public Predictor {
     if (query == kRecoveryQuery) return recovery_;
     const std::vector<std::string>& known = explorer_->answers(query);
     if (kind_of(query) != QueryKind::kBystander) return known;
-    // It is asked only where it might notice something.
+    // A bystander is asked only where it might notice something.
     bystander_ = known;
     bystander_.emplace_back(NewKeys::kUndisturbed);
     return bystander_;

@@ -15,7 +15,7 @@ namespace {
 
 // Every image is asked all its queries once before anything is damaged: a budget goes to as many images as this pays.
 constexpr uint64_t kLeastForAnImage = 64;
-// Bytes that damaged sectors, and what the target made of them, may take before they are forgotten.
+// Bytes that damaged sectors, and the target's contents made of them, may take before they are forgotten.
 constexpr size_t kMostContents = size_t{64} << 20;
 
 // Before format has ended there is nothing that a fault could harm.

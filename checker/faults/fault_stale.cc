@@ -22,7 +22,7 @@ std::string shown_answer(const Outcome& outcome, std::string_view bytes, powercu
   return bytes.empty() ? status_name(status) : absl::StrCat(status_name(status), " ", describe_value(bytes));
 }
 
-// `found`: what a violation calls it, where the answer is one.
+// `found`: the answer in the words of a violation, where it is one.
 std::string shown_result(QueryKind kind, const Outcome& outcome, const std::string& found, std::string_view bytes) {
   if (!outcome.returned()) return ending_of(outcome);
   if (!found.empty()) return found;

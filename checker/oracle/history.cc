@@ -34,7 +34,7 @@ void History::apply(const Event& event) {
 }
 
 void History::apply_alone(const Event& event) {
-  if (event.kind == EventKind::kCut) in_flight_ = false;  // what it had begun stays possible
+  if (event.kind == EventKind::kCut) in_flight_ = false;  // an operation that had begun stays possible
   if (event.kind != EventKind::kOpBegin && event.kind != EventKind::kOpEnd) return;
   if (event.kind == EventKind::kOpBegin) {
     const auto kind = static_cast<OpKind>(event.code);

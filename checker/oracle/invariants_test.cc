@@ -1,4 +1,4 @@
-// Each invariant: an answer that violates it, and the nearest one that does not.
+// Each invariant: an answer that violates the invariant, and the nearest answer that does not.
 #include "checker/oracle/invariants.h"
 
 #include <gtest/gtest.h>

@@ -162,7 +162,7 @@ Result<Json> convert(const ConvertOptions& options) {
     if (const auto wrong = write_trace(options, *survey, *metadata, *lines)) return *wrong;
   }
 
-  // Counted from the file: what is reported is what was written.
+  // Counted from the file: the report has the numbers of the written trace.
   const auto written = open_trace(options.trace);
   if (!written) return written.error();
   const Result<TraceStats> stats = stats_of(**written);

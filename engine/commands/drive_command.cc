@@ -112,7 +112,7 @@ Result<Recording::Marks> drive(const Plan& plan, const DriveOptions& options) {
   const Result<powercut_traits> traits = library->configure(plan.target.name, config);
   if (!traits) return traits.error();
 
-  // The trace belongs to the instrumented library: that is what explores it.
+  // The trace belongs to the instrumented library, which explores the trace.
   Json metadata = trace_metadata(plan, *library, *traits, *pool);
   const std::string explored = std::filesystem::weakly_canonical(plan.target.library);
   metadata["target"]["path"] = explored;

@@ -161,7 +161,7 @@ def _what(shape: str, members: list[tuple[int, TimelineEvent]], letter: str, med
 def _after(
     finding: FindingRecord, chart: timeline.Timeline, sources: _Sources, last: tuple[LineState, ...]
 ) -> list[Step]:
-    """The power cut and what came after it."""
+    """The power cut and the steps after it."""
     before = last or (LineState("", False),) * len(chart.tracks)
     left = tuple(
         LineState(track.fate or (line.state if line.state == "durable" else ""), bool(track.fate))

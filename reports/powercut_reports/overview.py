@@ -30,7 +30,7 @@ class RunView:
 
     @property
     def bugs(self) -> tuple[tuple[FindingView, ...], ...]:
-        """The findings by what is wrong, the one to read first in front."""
+        """The findings by bug, with the finding to read first in front."""
         views = {id(item.finding): item for item in self.findings}
         return tuple(tuple(views[id(finding)] for finding in bug.findings) for bug in bugs(self.run.findings))
 

@@ -19,7 +19,7 @@ from markupsafe import Markup
 from powercut_reports.overview import Group, RunView
 from powercut_reports.research import Section
 
-#: Bytes of details that a page holds as they are; with more it packs all of them.
+#: Bytes of details that a page holds as they are; a page with more packs all details.
 INLINE_LIMIT = 1_500_000
 #: Findings and runs that a page holds as they are.
 INLINE_FINDINGS, INLINE_RUNS = 40, 200

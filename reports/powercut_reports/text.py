@@ -152,7 +152,7 @@ def _cause(finding: FindingRecord, paint: Painter) -> list[str]:
     rows = [f"  {paint(printable(cause_sentences(cause)), 'bold')}"] if cause_sentences(cause) else []
     if cause.recheck:
         words = printable(recheck_words(cause.recheck))
-        # Where no fix is suggested, what was tried is the evidence for that.
+        # Where no fix is suggested, the fix that was tried is the evidence.
         checked = "Re-checked with the fix" if cause.fix else "A tried order does not mend it"
         rows.append(f"  {checked}: {paint(words, VERDICT_STYLE[cause.recheck.verdict])}")
         if cause.recheck.whole:

@@ -62,7 +62,7 @@ const llvm::StringSet<>& exact_names() {
       "lrand48",
       "srand48",
       "sched_getcpu",
-      // Files and mappings: what the kernel maps is not written by these.
+      // Files and mappings: these calls do not write to memory that the kernel maps.
       "open",
       "open64",
       "openat",

@@ -126,7 +126,7 @@ TEST(Plan, EveryMissingFieldIsNamed) {
   }
 }
 
-// A set-up, two threads, and a look at what they left.
+// A set-up, two threads, and a look at their results.
 Json with_threads() {
   const Json lookup = {{"op", "lookup"}, {"keys", {1}}}, range = {{"op", "lookup"}, {"from", 1}, {"to", 2}};
   const Json update = {{"op", "update"}, {"keys", {1}}}, expand = {{"op", "maintain"}, {"command", "expand"}};

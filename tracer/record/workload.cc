@@ -242,7 +242,8 @@ std::optional<EngineError> Workload::completed(powercut_status status) {
       // Right or wrong, the oracle judges it from the trace. Live keys stay as the workload knows them.
       return std::nullopt;
     case POWERCUT_FULL:
-      // A mix goes on with what fits; fill waits for this; a step that names its keys needs them.
+      // A mix goes on with operations that fit; a fill waits for a full table; a step that names its keys needs these
+      // keys.
       if (step().kind == StepKind::kFill) ended_ = true;
       if (step().kind == StepKind::kFill || step().kind == StepKind::kMix) return std::nullopt;
       return lacks(describe(operation) + " answered FULL", "more room");

@@ -214,7 +214,7 @@ void* realloc(void* pointer, size_t size) {
   if (out == nullptr || pointer == nullptr) return out;
   const size_t old = mine ? powercut::size_of(pointer) : powercut::system_size_of(pointer);
   std::memcpy(out, pointer, old < size ? old : size);
-  // Otherwise the old block stays what it is, as it always did: nobody can tell.
+  // Otherwise the old block stays as it is: nobody can tell.
   if (mine && powercut::arena_active && powercut::frees_are_heard()) {
     powercut::give_back(reinterpret_cast<uint64_t>(pointer), __builtin_return_address(0), __builtin_frame_address(0));
   }

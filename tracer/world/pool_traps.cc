@@ -379,7 +379,7 @@ void on_fault(int signal, siginfo_t* info, void* raw) {
   {
     QuietHeap quiet;
     begin_access(fault, context);
-    // A flush is done: the instruction behind it is looked at before it runs, as it may be the fence.
+    // A flush is done: the handler looks at the instruction behind it before this one runs, as it may be the fence.
     if (!state.stepping && state.following) follow(context);
   }
   set_trap_flag(context);

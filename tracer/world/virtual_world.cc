@@ -65,7 +65,7 @@ uint64_t passed() {
 // Dates of other worlds are days to centuries later, and not at midnight.
 uint64_t days_off() { return virtual_world.variant == 0 ? 0 : mix(virtual_world.variant) % (200 * 365 * 86'400ul); }
 
-// Writes an answer. In the pool it is a store like those of mem* calls: the hooks make it.
+// Writes an answer. In the pool the answer is a store like those of mem* calls: the hooks make the store.
 void give(void* out, const void* answer, size_t size) {
   const bool in_pool = reinterpret_cast<uint64_t>(out) - __powercut_alias.base < __powercut_alias.span;
   in_pool ? __powercut_memcpy(out, answer, size) : std::memcpy(out, answer, size);

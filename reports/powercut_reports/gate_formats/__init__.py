@@ -1,4 +1,4 @@
-"""The formats that machines decide by: what renders each, and the file of those that have one."""
+"""The formats that machines decide by: the function that renders each, and the files of some."""
 
 from collections.abc import Callable
 

@@ -175,7 +175,7 @@ def _location(place: Place | None, run: RunRecord, site: str = "") -> Json:
 
 
 def _bug(bug: Bug, run: RunRecord) -> Json:
-    """The finding that stands for the bug, and what else it shows in."""
+    """The finding that stands for the bug, and the bug's other symptoms."""
     result = _finding(bug.told, run)
     if bug.others:
         more = f" This bug also shows in {fmt.plural(len(bug.others), 'more finding')}."

@@ -18,7 +18,7 @@ BODY, DOCUMENT = "appendix.tex", "main.tex"
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A section: its tables, and what a reader must know of them."""
+    """A section: its tables, and notes on them for the reader."""
 
     title: str
     tables: tuple[Table, ...] = ()
