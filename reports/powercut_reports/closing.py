@@ -38,7 +38,7 @@ def render_line(finding: FindingRecord) -> str:
 def render(runs: Sequence[RunRecord], *, color: bool, width: int | None = None, took: float | None = None) -> str:
     """The closing summary of several runs; for one run, what it assumes.
 
-    `width`: columns of the terminal, None for any. `took`: seconds of the command, None where it explored nothing.
+    `width` columns of the terminal, None for any. `took`: seconds of the command, None where it explored nothing.
     """
     rows: list[str] = []
     if len(runs) > 1:
