@@ -1,10 +1,14 @@
 /* With the bug recovery waits for ever where an item is counted and not there. */
 #include "pair.h"
 
+#ifndef ITEMS
+#define ITEMS 8
+#endif
+
 int run(const char* path) {
   struct pool* pool = map_pool(path, O_CREAT);
   format(pool);
-  for (uint64_t key = 1; key <= 8; ++key) {
+  for (uint64_t key = 1; key <= ITEMS; ++key) {
     begin(key);
     insert(pool, key, BUG);
     persist(&pool->slots[key - 1]);
