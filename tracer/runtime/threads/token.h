@@ -57,7 +57,7 @@ struct Thread {
 
 // The number of the calling thread; 0: the scheduler does not know it.
 extern constinit thread_local uint32_t mine;
-// It runs the scheduler's or the recorder's code, whose own hooks are none of the program's.
+// The thread runs the scheduler's or the recorder's code, whose own hooks are none of the program's.
 extern constinit thread_local bool busy;
 
 class Busy {
@@ -80,9 +80,9 @@ class Token {
 
   // The set of the threads that can go on.
   uint16_t ready() const;
-  // The next of them by its number.
+  // The next thread of the set behind `number`, by the numbers of threads.
   uint32_t behind(uint32_t number, uint16_t of) const;
-  // In an order of operations: whose turn it is; 0: nobody's in particular.
+  // In an order of operations: the thread whose turn it is, 0 where any thread may have it.
   uint32_t turn() const;
   bool has_turn(uint32_t number) const;
   // Who of the threads `may` goes on; it costs a preemption to choose one of `costly`.
@@ -93,15 +93,15 @@ class Token {
   void go_to(uint32_t to);
   // Before a visible event: whoever leaves a thread that could go on has preempted it.
   void step(const CallSite& site);
-  // It lets others go on, if there are any. To go on all the same counts as a preemption.
+  // The thread lets others go on, if there are any. To go on all the same counts as a preemption.
   void yield();
-  // Nobody else could: time passes, and there is an end of it. A loop may change something in each turn, which would
-  // not be the end of its wait.
+  // The only thread that can goes on: time passes, and the run ends after many such turns. A loop may change something
+  // in each turn without ever ending.
   void go_on_alone();
   void pass_time(uint64_t turns);
-  // It cannot go on.
+  // The thread cannot go on before its state allows it.
   void wait(State state);
-  // Nobody can go on. Those that go round loops may count, or look at a clock: they get some more turns.
+  // No thread can go on. Threads that go round loops may count, or look at a clock: they get some more turns.
   uint32_t idle();
   // Ends the process and its recording.
   [[noreturn]] void stop(ScheduleEnd how);
