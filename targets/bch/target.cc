@@ -1,6 +1,8 @@
 // Persistent bucketized cuckoo hashing, the baseline of Level hashing (OSDI 2018): README.md.
 #include "targets/common/cuckoo/target.h"
 
+#include "targets/common/target_entry.h"
+
 namespace powercut::cuckoo {
 namespace {
 
@@ -39,6 +41,4 @@ const Scheme kScheme = {.name = "bch",
 
 }  // namespace powercut::cuckoo
 
-extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &powercut::cuckoo::kTarget : nullptr;
-}
+POWERCUT_TARGET_ENTRY(powercut::cuckoo::kTarget)

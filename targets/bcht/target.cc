@@ -1,6 +1,8 @@
 // The bucketized cuckoo hash table that SmartCuckoo (ATC 2017) compares with: README.md.
 #include "targets/common/cuckoo/target.h"
 
+#include "targets/common/target_entry.h"
+
 namespace powercut::cuckoo {
 namespace {
 
@@ -34,6 +36,4 @@ const Scheme kScheme = {.name = "bcht",
 
 }  // namespace powercut::cuckoo
 
-extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &powercut::cuckoo::kTarget : nullptr;
-}
+POWERCUT_TARGET_ENTRY(powercut::cuckoo::kTarget)

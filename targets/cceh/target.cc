@@ -1,6 +1,7 @@
 // CCEH behind the target ABI.
 #include "targets/cceh/table.h"
 #include "targets/common/scheme_target.h"
+#include "targets/common/target_entry.h"
 
 namespace powercut::cceh {
 namespace {
@@ -57,6 +58,4 @@ constexpr powercut_target kTarget = powercut::SchemeTarget<powercut::cceh::Table
 
 }  // namespace
 
-extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &kTarget : nullptr;
-}
+POWERCUT_TARGET_ENTRY(kTarget)

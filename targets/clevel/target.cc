@@ -1,6 +1,7 @@
 // Clevel hashing behind the target ABI.
 #include "targets/clevel/table.h"
 #include "targets/common/scheme_target.h"
+#include "targets/common/target_entry.h"
 
 namespace powercut::clevel {
 namespace {
@@ -101,6 +102,4 @@ constexpr powercut_background kBackground = {
 
 extern "C" const powercut_background* powercut_target_background() { return &kBackground; }
 
-extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &kTarget : nullptr;
-}
+POWERCUT_TARGET_ENTRY(kTarget)

@@ -1,6 +1,7 @@
 // cmap behind the target ABI.
 #include "targets/cmap/table.h"
 #include "targets/common/scheme_target.h"
+#include "targets/common/target_entry.h"
 
 namespace powercut::cmap {
 namespace {
@@ -56,6 +57,4 @@ constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
 }  // namespace
 }  // namespace powercut::cmap
 
-extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &powercut::cmap::kTarget : nullptr;
-}
+POWERCUT_TARGET_ENTRY(powercut::cmap::kTarget)

@@ -1,5 +1,6 @@
 // The lists behind the target ABI.
 #include "targets/common/scheme_target.h"
+#include "targets/common/target_entry.h"
 #include "targets/constructions/table.h"
 
 namespace powercut::constructions {
@@ -51,6 +52,4 @@ constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
 }  // namespace
 }  // namespace powercut::constructions
 
-extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &powercut::constructions::kTarget : nullptr;
-}
+POWERCUT_TARGET_ENTRY(powercut::constructions::kTarget)

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "targets/common/scheme_target.h"
+#include "targets/common/target_entry.h"
 #include "targets/level/table.h"
 
 namespace powercut::level {
@@ -93,6 +94,4 @@ constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
 }  // namespace
 }  // namespace powercut::level
 
-extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &powercut::level::kTarget : nullptr;
-}
+POWERCUT_TARGET_ENTRY(powercut::level::kTarget)

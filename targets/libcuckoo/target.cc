@@ -1,6 +1,8 @@
 // libcuckoo's table in persistent memory: README.md.
 #include "targets/common/cuckoo/target.h"
 
+#include "targets/common/target_entry.h"
+
 namespace powercut::cuckoo {
 namespace {
 
@@ -39,6 +41,4 @@ const Scheme kScheme = {.name = "libcuckoo",
 
 }  // namespace powercut::cuckoo
 
-extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &powercut::cuckoo::kTarget : nullptr;
-}
+POWERCUT_TARGET_ENTRY(powercut::cuckoo::kTarget)

@@ -1,6 +1,8 @@
 // Memory Bounded Buffering (2.3): README.md.
 #include "targets/common/counting/target.h"
 
+#include "targets/common/target_entry.h"
+
 namespace powercut::counting {
 namespace {
 
@@ -29,6 +31,4 @@ const Member kMember = {.name = "mb", .scheme = Scheme::kBounded, .options = &kO
 
 }  // namespace powercut::counting
 
-extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &powercut::counting::kTarget : nullptr;
-}
+POWERCUT_TARGET_ENTRY(powercut::counting::kTarget)

@@ -1,5 +1,6 @@
 // The map behind the target ABI.
 #include "targets/common/scheme_target.h"
+#include "targets/common/target_entry.h"
 #include "targets/montage/table.h"
 
 namespace powercut::montage {
@@ -44,6 +45,4 @@ void Table::Traits(const Options&, powercut_traits* out) {
 
 }  // namespace powercut::montage
 
-extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &powercut::montage::kTarget : nullptr;
-}
+POWERCUT_TARGET_ENTRY(powercut::montage::kTarget)

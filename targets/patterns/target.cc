@@ -1,5 +1,6 @@
 // The patterns map behind the target ABI.
 #include "targets/common/options.h"
+#include "targets/common/target_entry.h"
 #include "targets/patterns/guard.h"
 #include "targets/patterns/map.h"
 
@@ -209,6 +210,4 @@ constexpr powercut_target kTarget = {
 }  // namespace
 }  // namespace powercut::patterns
 
-extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &powercut::patterns::kTarget : nullptr;
-}
+POWERCUT_TARGET_ENTRY(powercut::patterns::kTarget)

@@ -1,5 +1,6 @@
 // P-CLHT behind the target ABI.
 #include "targets/common/scheme_target.h"
+#include "targets/common/target_entry.h"
 #include "targets/pclht/table.h"
 
 namespace powercut::pclht {
@@ -53,6 +54,4 @@ constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
 }  // namespace
 }  // namespace powercut::pclht
 
-extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &powercut::pclht::kTarget : nullptr;
-}
+POWERCUT_TARGET_ENTRY(powercut::pclht::kTarget)

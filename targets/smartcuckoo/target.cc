@@ -1,5 +1,6 @@
 // SmartCuckoo behind the target ABI.
 #include "targets/common/scheme_target.h"
+#include "targets/common/target_entry.h"
 #include "targets/smartcuckoo/table.h"
 
 namespace powercut::smartcuckoo {
@@ -56,6 +57,4 @@ constexpr powercut_target kTarget = powercut::SchemeTarget<powercut::smartcuckoo
 
 }  // namespace
 
-extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &kTarget : nullptr;
-}
+POWERCUT_TARGET_ENTRY(kTarget)

@@ -1,6 +1,8 @@
 // Cuckoo hashing with a stash, the baseline of SmartCuckoo (ATC 2017): README.md.
 #include "targets/common/cuckoo/target.h"
 
+#include "targets/common/target_entry.h"
+
 namespace powercut::cuckoo {
 namespace {
 
@@ -38,6 +40,4 @@ const Scheme kScheme = {.name = "stash",
 
 }  // namespace powercut::cuckoo
 
-extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &powercut::cuckoo::kTarget : nullptr;
-}
+POWERCUT_TARGET_ENTRY(powercut::cuckoo::kTarget)

@@ -1,5 +1,6 @@
 // TurboHash behind the target ABI.
 #include "targets/common/scheme_target.h"
+#include "targets/common/target_entry.h"
 #include "targets/turbohash/table.h"
 
 namespace powercut::turbohash {
@@ -63,6 +64,4 @@ constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
 }  // namespace
 }  // namespace powercut::turbohash
 
-extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &powercut::turbohash::kTarget : nullptr;
-}
+POWERCUT_TARGET_ENTRY(powercut::turbohash::kTarget)

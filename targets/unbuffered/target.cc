@@ -1,6 +1,8 @@
 // The hash table without a buffer (2.1, 3.5): README.md.
 #include "targets/common/counting/target.h"
 
+#include "targets/common/target_entry.h"
+
 namespace powercut::counting {
 namespace {
 
@@ -27,6 +29,4 @@ const Member kMember = {.name = "unbuffered", .scheme = Scheme::kUnbuffered, .op
 
 }  // namespace powercut::counting
 
-extern "C" const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &powercut::counting::kTarget : nullptr;
-}
+POWERCUT_TARGET_ENTRY(powercut::counting::kTarget)
