@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "powercut/pmem.h"
+#include "targets/common/part_names.h"
 #include "targets/level/options.h"
 
 namespace powercut::level {
@@ -41,33 +42,11 @@ struct Root {
 };
 static_assert(sizeof(Root) == 4 * pmem::kLine);
 
-// Which levels the table consists of: indices into Root::levels, 0xff = none. Interim levels are on their
-// way out: an unfinished resize is exactly a state that names one.
-struct State {
-  static constexpr uint8_t kNone = 0xff;
-  uint8_t level[8] = {kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};  // top, bottom, interims in order
+// Which levels the table consists of: indices into Root::levels; top, bottom, interims in order. Interim levels are on
+// their way out: an unfinished resize is exactly a state that names one.
+using State = PartNames<kMaxLevels>;
 
-  static State Decode(uint64_t word) {
-    State state;
-    std::memcpy(state.level, &word, sizeof word);
-    return state;
-  }
-  uint64_t Encode() const {
-    uint64_t word;
-    std::memcpy(&word, level, sizeof word);
-    return word;
-  }
-  int count() const {
-    int n = 0;
-    while (n < kMaxLevels && level[n] != kNone) ++n;
-    return n;
-  }
-};
-
-// A key and its value as they stand in a slot; values shorter than 15 bytes are padded with zeros.
-struct Item {
-  alignas(8) uint8_t bytes[32] = {};
-};
+using Item = SlotItem;
 
 struct Geometry {
   explicit Geometry(const Options& options)

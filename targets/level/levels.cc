@@ -47,11 +47,11 @@ void Table::WriteDescriptor(const Level& level) {
 
 void Table::Publish(const LevelList& next, Bug torn_by) {
   State state;
-  for (int i = 0; i < next.count; ++i) state.level[i] = next.level[i].descriptor;
+  for (int i = 0; i < next.count; ++i) state.part[i] = next.level[i].descriptor;
   uint64_t* word = &root()->state;
   if (Has(torn_by)) {
     State half = State::Decode(*word);
-    half.level[0] = state.level[0];
+    half.part[0] = state.part[0];
     pmem::atomic_store(word, half.Encode());
     pmem::persist(word, sizeof *word);
   }
@@ -68,7 +68,7 @@ powercut_status Table::Attach() {
   level_count_ = state.count();
   if (level_count_ < 2) return POWERCUT_CORRUPT;
   for (int i = 0; i < level_count_; ++i) {
-    const uint8_t descriptor = state.level[i];
+    const uint8_t descriptor = state.part[i];
     if (descriptor >= kDescriptors) return POWERCUT_CORRUPT;
     const uint64_t word = root()->levels[descriptor];
     const uint64_t offset = word & ~(kUnit - 1);

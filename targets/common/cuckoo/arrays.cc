@@ -44,7 +44,7 @@ void Table::WriteDescriptor(const SlotArray& array) const {
 
 void Table::Publish(const ArrayList& next) {
   State state;
-  for (int i = 0; i < next.count; ++i) state.array[i] = next.array[i].descriptor;
+  for (int i = 0; i < next.count; ++i) state.part[i] = next.array[i].descriptor;
   uint64_t* word = &root()->state;
   pmem::atomic_store(word, state.Encode());
   pmem::persist(word, sizeof *word);
@@ -61,7 +61,7 @@ powercut_status Table::Attach() {
   array_count_ = state.count();
   if (array_count_ < 1) return POWERCUT_CORRUPT;
   for (int i = 0; i < array_count_; ++i) {
-    const uint8_t descriptor = state.array[i];
+    const uint8_t descriptor = state.part[i];
     if (descriptor >= kDescriptors) return POWERCUT_CORRUPT;
     const uint64_t word = root()->arrays[descriptor];
     const uint64_t offset = word & ~(kUnit - 1);

@@ -17,6 +17,7 @@
 
 #include "powercut/pmem.h"
 #include "targets/common/cuckoo/options.h"
+#include "targets/common/part_names.h"
 
 namespace powercut::cuckoo {
 
@@ -42,33 +43,11 @@ struct Root {
 };
 static_assert(sizeof(Root) == 4 * pmem::kLine);
 
-// Which slot arrays the table consists of: indices into Root::arrays, 0xff = none. All but the first are being
+// Which slot arrays the table consists of: indices into Root::arrays. All but the first are being
 // emptied: a rehash that was cut is exactly a state that names more than one.
-struct State {
-  static constexpr uint8_t kNone = 0xff;
-  uint8_t array[8] = {kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
+using State = PartNames<kMostArrays>;
 
-  static State Decode(uint64_t word) {
-    State state;
-    std::memcpy(state.array, &word, sizeof word);
-    return state;
-  }
-  uint64_t Encode() const {
-    uint64_t word;
-    std::memcpy(&word, array, sizeof word);
-    return word;
-  }
-  int count() const {
-    int n = 0;
-    while (n < kMostArrays && array[n] != kNone) ++n;
-    return n;
-  }
-};
-
-// A key and its value as they stand in a slot; values shorter than 15 bytes are padded with zeros.
-struct Item {
-  alignas(8) uint8_t bytes[32] = {};
-};
+using Item = SlotItem;
 
 // How the bytes of a bucket are laid out.
 struct Shape {

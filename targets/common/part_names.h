@@ -1,0 +1,42 @@
+// What a table consists of, in one word: the places of its parts in the root, so that one atomic store changes all of
+// them. A table that is being resized names more parts than one that is not. The item of a slot of such a part is here
+// too.
+#ifndef POWERCUT_TARGETS_COMMON_PART_NAMES_H_
+#define POWERCUT_TARGETS_COMMON_PART_NAMES_H_
+
+#include <cstdint>
+#include <cstring>
+
+namespace powercut {
+
+// At most `kMost` parts, of at most 8 that a word can name.
+template <int kMost>
+struct PartNames {
+  static_assert(kMost <= 8);
+  static constexpr uint8_t kNone = 0xff;
+  uint8_t part[8] = {kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
+
+  static PartNames Decode(uint64_t word) {
+    PartNames names;
+    std::memcpy(names.part, &word, sizeof word);
+    return names;
+  }
+  uint64_t Encode() const {
+    uint64_t word;
+    std::memcpy(&word, part, sizeof word);
+    return word;
+  }
+  int count() const {
+    int n = 0;
+    while (n < kMost && part[n] != kNone) ++n;
+    return n;
+  }
+};
+
+// A key and its value as they stand in a slot; values shorter than 15 bytes are padded with zeros.
+struct SlotItem {
+  alignas(8) uint8_t bytes[32] = {};
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_TARGETS_COMMON_PART_NAMES_H_
