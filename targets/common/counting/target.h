@@ -29,6 +29,23 @@ inline constexpr Option<Options> kOverflow = {"overflow=1|0|2|...: blocks of the
 inline constexpr Option<Options> kFtl = {"ftl=none|page|block: no more than a block device, or an SSD on raw flash",
                                          Named<&Options::ftl>()};
 
+// Options of the schemes that stage a RAM buffer in a change segment.
+inline constexpr OptionTable<Options> kStagedOptions({
+    kPage,
+    kSectors,
+    kEntries,
+    kPages,
+    kBlocks,
+    kChange,
+    kBuffer,
+    kOverflow,
+    kFtl,
+    {"bug=none|stage_unflushed|sync_lazy|spare_reused|log_reused|merged_not_raised|merged_first|"
+     "tombstone_dropped|negative_dropped|overflow_reused|pieces_accepted|chain_unchecked|checksum_ignored|"
+     "torn_kept|merged_of_newest|sequence_restarts|generation_reused|last_page_missed|cursor_by_count: a planted bug",
+     Named<&Options::bug>()},
+});
+
 constexpr powercut_target Target(const char* name, const char* summary, const char* const* options,
                                  const char* const* commands) {
   return SchemeTarget<Table>::Entry({.name = name,
