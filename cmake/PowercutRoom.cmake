@@ -19,7 +19,7 @@ function(powercut_add_room name)
   add_library(powercut_${name} STATIC ${sources})
   target_link_libraries(powercut_${name} PUBLIC ${arg_LIBRARIES} nlohmann_json::nlohmann_json absl::flat_hash_map
                         absl::flat_hash_set absl::btree absl::inlined_vector absl::strings)
-  set_target_properties(powercut_${name} PROPERTIES UNITY_BUILD ${POWERCUT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(powercut_${name} PROPERTIES UNITY_BUILD ${POWERCUT_UNITY} UNITY_BUILD_BATCH_SIZE 16)
   powercut_precompile_program(powercut_${name})
 
   if(POWERCUT_BUILD_TESTS AND tests)

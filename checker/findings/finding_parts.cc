@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kSelectionLimit = 1 << 18;  // selections looked through for one that gives a line's content
 
 // The bytes of a store that are still pending, as [first, last] within the line.
-std::pair<uint32_t, std::string> bytes_of(const PendingStore& store) {
+std::pair<uint32_t, std::string> stored_bytes(const PendingStore& store) {
   Overlay overlay;
   for (const Atom& atom : store.atoms) overlay.put(atom);
   const int first = std::countr_zero(overlay.mask);
@@ -61,7 +61,7 @@ void add_line(const Image::Line& line, const FindingContext& context, StoreFates
     const auto atoms = static_cast<int>(store.atoms.size());
     const int kept = std::popcount(chosen[i]);
     const char* fate = kept == atoms ? "persisted" : kept == 0 ? "lost" : "torn";
-    const auto [first, bytes] = bytes_of(store);
+    const auto [first, bytes] = stored_bytes(store);
     const std::span<const Frame> stack = context.follower.reader().stack(store.stack);
     if (line.decided) {
       const std::string site =

@@ -73,7 +73,7 @@ void refuse_of_pool(const void* at, size_t size) {
 }
 
 template <typename Function>
-Function* next(const char* name) {
+Function* next_named(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
@@ -131,12 +131,12 @@ int madvise(void* at, size_t size, int advice) noexcept {
   return 0;
 }
 int brk(void* end) noexcept {
-  static const auto real = next<int(void*)>("brk");
+  static const auto real = next_named<int(void*)>("brk");
   if (arena_active) refuse("it moves the end of the process's data (brk)");
   return real(end);
 }
 void* sbrk(intptr_t change) noexcept {
-  static const auto real = next<void*(intptr_t)>("sbrk");
+  static const auto real = next_named<void*(intptr_t)>("sbrk");
   if (arena_active && change != 0) refuse("it moves the end of the process's data (sbrk)");
   return real(change);
 }

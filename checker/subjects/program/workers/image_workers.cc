@@ -10,7 +10,7 @@ namespace powercut {
 namespace {
 
 // Lines of changes that are kept, 136 bytes each, before all members take them over.
-constexpr size_t kMostKept = 1 << 18;
+constexpr size_t kMostKeptLines = 1 << 18;
 
 uint64_t digest_of(const BaseLines& changes) {
   uint64_t out = changes.size();
@@ -95,7 +95,7 @@ std::optional<EngineError> ImageWorkers::next(uint64_t ordinal, const BaseLines&
   if (const auto told = tell(now_, ordinal, changes); !told) return told.error();
   ++now_;
   forget_ahead(now_);
-  if (kept_ < kMostKept) return std::nullopt;
+  if (kept_ < kMostKeptLines) return std::nullopt;
   settle(&lock);
   for (auto& member : members_) move(member.get(), now_, &lock);
   for (; dropped_ < now_; ++dropped_) {
