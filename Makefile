@@ -6,10 +6,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 JOBS ?= $(shell nproc)
-# pytest-xdist workers; the tests start compilers and engines of their own, and some wait.
-PYTEST_JOBS ?= 3
-# Native tests at once: many wait for a time limit.
-CTEST_JOBS ?= $(shell echo $$((2 * $$(nproc))))
+# Tests at once, of either half: some wait, for a time limit, a process or a browser.
+TEST_JOBS ?= $(shell echo $$((2 * $$(nproc))))
 BUILD := build
 PYTHON := .venv/bin/python
 # The conformance programs stay as they are: their goldens name lines.
@@ -39,14 +37,14 @@ release: wheel  ## Build all that a release has into build/dist, and check it; n
 	@$(PYTHON) -m twine check --strict $(BUILD)/dist/*
 
 test: setup build wheel  ## Run all tests but the long ones; tell the ten slowest of each half
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(CTEST_JOBS)
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(TEST_JOBS)
 	@echo 'The ten slowest, in seconds:'
 	@sed '/^---/,$$d' $(BUILD)/Testing/Temporary/CTestCostData.txt | sort -rnk3 | awk 'NR <= 10 { printf "%6.1f %s\n", $$3, $$1 }'
-	@$(PYTHON) -m pytest -n $(PYTEST_JOBS) --dist worksteal --durations=10
+	@$(PYTHON) -m pytest -n $(TEST_JOBS) --dist worksteal --durations=10
 
 test-fast: setup build  ## Run the tests that take less than two seconds each
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(CTEST_JOBS) -LE slow
-	@$(PYTHON) -m pytest -n $(PYTEST_JOBS) --dist worksteal -m "not long and not slow and not browser"
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(TEST_JOBS) -LE slow
+	@$(PYTHON) -m pytest -n $(TEST_JOBS) --dist worksteal -m "not long and not slow and not browser"
 
 test-long: setup build  ## Run the long tests alone (minutes to hours); tell how long each took
 	@ctest --test-dir $(BUILD) --output-on-failure -C long -L long
