@@ -6,7 +6,8 @@
 #                            engine loads. LIBRARIES must be instrumented too, or free of stores to
 #                            the pool: the tracer sees only code that went through the pass.
 #   powercut_<name>_plain    a static library without instrumentation, for unit tests and fidelity
-#                            programs. PLAIN_LIBRARIES defaults to LIBRARIES.
+#                            programs; no report shows its lines, so it has line tables alone. PLAIN_LIBRARIES defaults
+#                            to LIBRARIES.
 #   powercut_target_<name>_plain   build/lib/plain/libpowercut-<name>.so, the same objects as a library that
 #                            can be loaded: what `powercut audit` holds the instrumented one against.
 #   powercut_target_<name>_coverage   build/lib/coverage/libpowercut-<name>.so, which counts the lines that run (`make
@@ -42,6 +43,7 @@ function(powercut_add_common)
     return()
   endif()
   add_library(${common}_plain OBJECT ${arg_SOURCES})
+  target_compile_options(${common}_plain PRIVATE -g1)
   powercut_precompile_scheme(${common}_plain)
   if(TARGET powercut_pass AND TARGET powercut_rt)
     add_library(${common} OBJECT ${arg_SOURCES})
@@ -74,6 +76,7 @@ function(powercut_add_target)
   set(plain powercut_${arg_NAME}_plain)
   add_library(${plain} STATIC ${arg_SOURCES} ${common_plain})
   target_include_directories(${plain} PUBLIC ${arg_INCLUDES})
+  target_compile_options(${plain} PRIVATE -g1)
   target_link_libraries(${plain} PUBLIC ${arg_PLAIN_LIBRARIES})
   powercut_precompile_scheme(${plain})
   add_library(powercut_target_${arg_NAME}_plain SHARED $<TARGET_OBJECTS:${plain}> ${common_plain})
@@ -122,6 +125,7 @@ function(powercut_add_fidelity)
   else()
     target_link_libraries(${program} PRIVATE powercut_${arg_NAME}_plain)
   endif()
+  target_compile_options(${program} PRIVATE -g1)
   target_link_libraries(${program} PRIVATE powercut_figures)
   powercut_precompile_scheme(${program})
   set_target_properties(${program} PROPERTIES OUTPUT_NAME powercut-fidelity-${arg_NAME})
