@@ -5,7 +5,7 @@
 
 #include "absl/container/node_hash_map.h"
 #include "checker/exploration/chunks/exploration.h"
-#include "replayer/explorer/recovery_trie.h"
+#include "replayer/search/recovery_trie.h"
 
 namespace powercut {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "checker/trace/loaded_trace.h"
 #include "replayer/executor/executor.h"
-#include "replayer/explorer/query_search.h"
+#include "replayer/search/query_search.h"
 
 namespace powercut {
 

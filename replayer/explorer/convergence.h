@@ -18,7 +18,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "replayer/crash_points/frontier.h"
 #include "replayer/executor/executor.h"
-#include "replayer/explorer/subject.h"
+#include "replayer/search/subject.h"
 
 namespace powercut {
 

@@ -12,9 +12,9 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "replayer/crash_points/frontier.h"
-#include "replayer/explorer/query_search.h"
 #include "replayer/explorer/stopwatch.h"
-#include "replayer/explorer/subject.h"
+#include "replayer/search/query_search.h"
+#include "replayer/search/subject.h"
 #include "replayer/strategies/strategy.h"
 
 namespace powercut {

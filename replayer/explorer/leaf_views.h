@@ -10,8 +10,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "replayer/explorer/explorer.h"
-#include "replayer/explorer/read_index.h"
-#include "replayer/explorer/recovery_trie.h"
+#include "replayer/search/read_index.h"
+#include "replayer/search/recovery_trie.h"
 #include "replayer/undecided/novelty.h"
 
 namespace powercut {

@@ -13,7 +13,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "replayer/explorer/explorer.h"
 #include "replayer/explorer/leaf_views.h"
-#include "replayer/explorer/query_search.h"
+#include "replayer/search/query_search.h"
 
 namespace powercut {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "replayer/explorer/recovery_trie.h"
+#include "replayer/search/recovery_trie.h"
 
 namespace powercut {
 

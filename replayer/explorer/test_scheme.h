@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "replayer/executor/test_hooks.h"
-#include "replayer/explorer/subject.h"
+#include "replayer/search/subject.h"
 #include "tracer/format/trace.h"
 
 namespace powercut::testing {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "replayer/executor/image.h"
-#include "replayer/explorer/subject.h"
 #include "replayer/explorer/test_scheme.h"
+#include "replayer/search/subject.h"
 
 namespace powercut::testing {
 

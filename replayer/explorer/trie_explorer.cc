@@ -8,8 +8,8 @@
 #include "replayer/explorer/convergence.h"
 #include "replayer/explorer/explorer.h"
 #include "replayer/explorer/leaf_queries.h"
-#include "replayer/explorer/recovery_trie.h"
 #include "replayer/explorer/second_run.h"
+#include "replayer/search/recovery_trie.h"
 #include "tracer/world/virtual_world.h"
 
 namespace powercut {

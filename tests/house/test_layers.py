@@ -41,6 +41,7 @@ NATIVE = (
     "replayer/executor",
     "replayer/strategies",
     "replayer/crash_points",
+    "replayer/search",
     "replayer/explorer",
     "checker/oracle",
     "checker/schedules",

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "checker/findings/least_lines.h"
-#include "replayer/explorer/query_search.h"
+#include "replayer/search/query_search.h"
 
 namespace powercut {
 namespace {

@@ -15,7 +15,7 @@
 #include "base/event_stream.h"
 #include "checker/oracle/history.h"
 #include "powercut/draw.h"
-#include "replayer/explorer/subject.h"
+#include "replayer/search/subject.h"
 
 namespace powercut {
 

@@ -1,4 +1,4 @@
-#include "replayer/explorer/subject.h"
+#include "replayer/search/subject.h"
 
 #include <sys/mman.h>
 

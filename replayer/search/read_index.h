@@ -1,6 +1,6 @@
 // Which groups of queries have read which bytes: from a line that changed to the groups that may answer otherwise.
-#ifndef POWERCUT_REPLAYER_EXPLORER_READ_INDEX_H_
-#define POWERCUT_REPLAYER_EXPLORER_READ_INDEX_H_
+#ifndef POWERCUT_REPLAYER_SEARCH_READ_INDEX_H_
+#define POWERCUT_REPLAYER_SEARCH_READ_INDEX_H_
 
 #include <memory>
 #include <utility>
@@ -8,7 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
-#include "replayer/explorer/subject.h"
+#include "replayer/search/subject.h"
 
 namespace powercut {
 
@@ -54,4 +54,4 @@ class ReadIndex {
 };
 
 }  // namespace powercut
-#endif  // POWERCUT_REPLAYER_EXPLORER_READ_INDEX_H_
+#endif  // POWERCUT_REPLAYER_SEARCH_READ_INDEX_H_

@@ -1,10 +1,10 @@
 // Runs a query down all its branches: one execution for each, and where these are many, merged (merged_search.h).
-#ifndef POWERCUT_REPLAYER_EXPLORER_QUERY_SEARCH_H_
-#define POWERCUT_REPLAYER_EXPLORER_QUERY_SEARCH_H_
+#ifndef POWERCUT_REPLAYER_SEARCH_QUERY_SEARCH_H_
+#define POWERCUT_REPLAYER_SEARCH_QUERY_SEARCH_H_
 
 #include <functional>
 
-#include "replayer/explorer/merged_search.h"
+#include "replayer/search/merged_search.h"
 
 namespace powercut {
 
@@ -39,4 +39,4 @@ class QuerySearch {
 };
 
 }  // namespace powercut
-#endif  // POWERCUT_REPLAYER_EXPLORER_QUERY_SEARCH_H_
+#endif  // POWERCUT_REPLAYER_SEARCH_QUERY_SEARCH_H_

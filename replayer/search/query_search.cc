@@ -1,4 +1,4 @@
-#include "replayer/explorer/query_search.h"
+#include "replayer/search/query_search.h"
 
 namespace powercut {
 

@@ -1,7 +1,7 @@
 // What is run on crash images, and who judges it. The explorers know nothing of schemes: a Subject opens a table,
 // answers queries, and says what the answers mean.
-#ifndef POWERCUT_REPLAYER_EXPLORER_SUBJECT_H_
-#define POWERCUT_REPLAYER_EXPLORER_SUBJECT_H_
+#ifndef POWERCUT_REPLAYER_SEARCH_SUBJECT_H_
+#define POWERCUT_REPLAYER_SEARCH_SUBJECT_H_
 
 #include <array>
 #include <cstdint>
@@ -139,4 +139,4 @@ class Subject {
 std::vector<QueryId> all_queries(Subject* subject);
 
 }  // namespace powercut
-#endif  // POWERCUT_REPLAYER_EXPLORER_SUBJECT_H_
+#endif  // POWERCUT_REPLAYER_SEARCH_SUBJECT_H_

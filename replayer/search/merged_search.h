@@ -10,8 +10,8 @@
 // It gives up, and says so, where the state is not known as a whole: where code that nobody instrumented loads
 // undecided bytes, where the query asks the world for something, where a way comes back to where it has been (an
 // endless loop, perhaps), and where memory runs short. Whatever was told of until then is true.
-#ifndef POWERCUT_REPLAYER_EXPLORER_MERGED_SEARCH_H_
-#define POWERCUT_REPLAYER_EXPLORER_MERGED_SEARCH_H_
+#ifndef POWERCUT_REPLAYER_SEARCH_MERGED_SEARCH_H_
+#define POWERCUT_REPLAYER_SEARCH_MERGED_SEARCH_H_
 
 #include <functional>
 #include <set>
@@ -21,7 +21,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "replayer/executor/executor.h"
-#include "replayer/explorer/subject.h"
+#include "replayer/search/subject.h"
 
 namespace powercut {
 
@@ -87,4 +87,4 @@ class MergedSearch {
 };
 
 }  // namespace powercut
-#endif  // POWERCUT_REPLAYER_EXPLORER_MERGED_SEARCH_H_
+#endif  // POWERCUT_REPLAYER_SEARCH_MERGED_SEARCH_H_

@@ -1,4 +1,4 @@
-#include "replayer/explorer/read_index.h"
+#include "replayer/search/read_index.h"
 
 #include <gtest/gtest.h>
 

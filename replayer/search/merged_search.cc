@@ -1,4 +1,4 @@
-#include "replayer/explorer/merged_search.h"
+#include "replayer/search/merged_search.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "replayer/explorer/recovery_trie.h"
+#include "replayer/search/recovery_trie.h"
 
 #include <gtest/gtest.h>
 

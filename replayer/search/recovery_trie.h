@@ -12,15 +12,15 @@
 // where an execution was left because another one had been in the same state.
 //
 // A leaf keeps results, never verdicts: what recovery did not read can still differ, and obligations change.
-#ifndef POWERCUT_REPLAYER_EXPLORER_RECOVERY_TRIE_H_
-#define POWERCUT_REPLAYER_EXPLORER_RECOVERY_TRIE_H_
+#ifndef POWERCUT_REPLAYER_SEARCH_RECOVERY_TRIE_H_
+#define POWERCUT_REPLAYER_SEARCH_RECOVERY_TRIE_H_
 
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "replayer/explorer/subject.h"
+#include "replayer/search/subject.h"
 
 namespace powercut {
 
@@ -126,4 +126,4 @@ class RecoveryTrie {
 };
 
 }  // namespace powercut
-#endif  // POWERCUT_REPLAYER_EXPLORER_RECOVERY_TRIE_H_
+#endif  // POWERCUT_REPLAYER_SEARCH_RECOVERY_TRIE_H_
