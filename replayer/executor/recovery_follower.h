@@ -15,9 +15,9 @@
 
 #include "absl/container/btree_map.h"
 #include "replayer/executor/loop_watch.h"
+#include "replayer/media/medium.h"
 #include "replayer/undecided/nested_cuts.h"
 #include "replayer/undecided/undecided_memory.h"
-#include "replayer/media/medium.h"
 #include "tracer/runtime/hooks.h"
 #include "tracer/world/code_place.h"
 

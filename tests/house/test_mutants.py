@@ -189,7 +189,8 @@ MUTANTS = (
     Mutant(
         name="a-store-of-a-state-does-not-hide-the-medium",
         file="replayer/undecided/undecided_memory.cc",
-        old="if (offset < options_.pool_size) lines_.hide(offset / kLineSize, uint64_t{word.bytes} << (offset % kLineSize));",
+        old="if (offset < options_.pool_size) "
+        "lines_.hide(offset / kLineSize, uint64_t{word.bytes} << (offset % kLineSize));",
         new="",
     ),
     Mutant(
@@ -213,7 +214,8 @@ MUTANTS = (
     Mutant(
         name="narrowing-keeps-all-candidates",
         file="replayer/undecided/undecided_lines.cc",
-        old="if (std::binary_search(keep.begin(), keep.end(), alive_at(entry, i))) alive.push_back(alive_at(entry, i));",
+        old="if (std::binary_search(keep.begin(), keep.end(), alive_at(entry, i))) "
+        "alive.push_back(alive_at(entry, i));",
         new="alive.push_back(alive_at(entry, i));",
     ),
     Mutant(

@@ -1,5 +1,5 @@
-/* Flush, fence and streaming intrinsics as calls of the runtime (tracer/runtime/hooks/callbacks.cc): -fsanitize=thread has no
- * callback for them. Not seen: the same in inline assembly. The kinds are those of tracer/runtime/hooks.h. */
+/* Flush, fence and streaming intrinsics as calls of the runtime (tracer/runtime/hooks/callbacks.cc): -fsanitize=thread
+ * has no callback for them. Not seen: the same in inline assembly. The kinds are those of tracer/runtime/hooks.h. */
 #ifndef POWERCUT_CALLBACKS_INTRINSICS_H_
 #define POWERCUT_CALLBACKS_INTRINSICS_H_
 
