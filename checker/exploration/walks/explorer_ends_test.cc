@@ -26,7 +26,8 @@ TEST_F(ProgramCommand, LeavesNothingWhenItIsKilled) {
   program.item(1, false);
   write(program);
   const pid_t engine = start({"--recover", command_json({"stubborn", "{image}"}), "--timeout", "60"});
-  usleep(700'000);
+  for (int round = 0; round < 400 && !has_work(); ++round) usleep(50'000);
+  usleep(300'000);
   EXPECT_TRUE(has_work());
   kill(engine, SIGKILL);
   finish(engine);

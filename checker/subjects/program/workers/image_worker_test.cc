@@ -26,16 +26,30 @@ using ::testing::StartsWith;
 using testing::WorkerFixture;
 using Kind = ProgramOutcome::Kind;
 
-// Processes of the test program, by the path of their executable.
+// Every process that this test starts, or that such a process starts, has this in its environment: other tests run
+// beside this one.
+const std::string mark = "POWERCUT_TEST_STARTED_BY=" + std::to_string(getpid());
+const bool marked = putenv(strdup(mark.c_str())) == 0;
+
+bool started_here(const std::filesystem::path& process) {
+  std::ifstream file(process / "environ");
+  for (std::string variable; std::getline(file, variable, '\0');) {
+    if (variable == mark) return true;
+  }
+  return false;
+}
+
+// Processes of the test program that this test has started, by the path of their executable.
 int processes_of(const std::string& program) {
   int count = 0;
   std::error_code ignored;
+  EXPECT_TRUE(marked);
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string exe = std::filesystem::read_symlink(entry.path() / "exe", ignored).filename();
     std::ifstream status(entry.path() / "stat");
     std::string text;
     std::getline(status, text);
-    if (exe == program && text.find(") Z ") == std::string::npos) ++count;
+    if (exe == program && text.find(") Z ") == std::string::npos && started_here(entry.path())) ++count;
   }
   return count;
 }
