@@ -9,10 +9,10 @@
 
 #include "checker/exploration/reached_stores.h"
 #include "checker/schedules/thread_phase.h"
+#include "replayer/media/open_trace.h"
 #include "tracer/record/recorded_bytes.h"
 #include "tracer/record/recording.h"
 #include "tracer/runtime/recording/recorder.h"
-#include "tracer/view/open_trace.h"
 #include "tracer/view/trace_stats.h"
 #include "tracer/world/arena.h"
 

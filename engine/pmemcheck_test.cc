@@ -107,8 +107,11 @@ TEST(Pmemcheck, TraceToLogToTraceKeepsTheNormalForm) {
     const std::string expected = normal_form(trace);
     ASSERT_NE(expected.find("fence t0"), std::string::npos);
     const bool stacks = round % 2 == 0;
+    TraceError error;
+    const auto reader = TraceReader::open(trace, &error);
     const auto written = pmemcheck::export_log(
-        {.trace = trace, .log = folder.file("log"), .stacks = stacks, .pool_folder = folder.file("pools")});
+        {.trace = trace, .log = folder.file("log"), .stacks = stacks, .pool_folder = folder.file("pools")},
+        reader.get());
     ASSERT_TRUE(std::holds_alternative<pmemcheck::ExportResult>(written)) << std::get<TraceError>(written).message();
     pmemcheck::ImportOptions options{.log = folder.file("log"), .trace = back};
     for (const pmemcheck::PoolFile& pool : std::get<pmemcheck::ExportResult>(written).pools) {

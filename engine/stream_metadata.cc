@@ -61,6 +61,15 @@ Result<Json> metadata_of(const std::string& file, const std::string& tracer, con
       if (pool["size"] != 0) program["pools"].push_back(pool);
     }
   }
+  if (survey.has_calls) {
+    Json& calls = metadata["calls"] = {{"phases", survey.has_phases}, {"pools", Json::array()}};
+    for (const StreamPool& pool : survey.pools) {
+      if (pool.window == 0) continue;
+      Json& file =
+          calls["pools"].emplace_back(Json{{"offset", pool.offset}, {"window", pool.window}, {"size", pool.size}});
+      if (pool.device) file["device"] = {{"sector_size", survey.layout.sector_size}, {"unit", survey.layout.unit}};
+    }
+  }
   if (!metadata.contains("pool")) {
     uint64_t base = 0;
     for (const StreamPool& pool : survey.pools) {

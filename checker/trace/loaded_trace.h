@@ -7,10 +7,10 @@
 #include "checker/trace/recovery_rules.h"
 #include "replayer/executor/process_modules.h"
 #include "replayer/media/medium.h"
+#include "replayer/media/open_trace.h"
 #include "tracer/format/reader.h"
 #include "tracer/record/plan.h"
 #include "tracer/record/target_library.h"
-#include "tracer/view/open_trace.h"
 
 namespace powercut {
 

@@ -8,13 +8,14 @@
 #include <memory>
 
 #include "base/event_stream.h"
+#include "base/user_file.h"
 #include "engine/commands.h"
 #include "engine/stream_metadata.h"
+#include "replayer/media/open_trace.h"
 #include "tracer/format/content_name.h"
 #include "tracer/stream/converter.h"
 #include "tracer/stream/pool_shadow.h"
 #include "tracer/stream/stream.h"
-#include "tracer/view/open_trace.h"
 #include "tracer/view/trace_stats.h"
 
 namespace powercut {
@@ -151,9 +152,9 @@ Result<Json> convert(const ConvertOptions& options) {
   const Result<std::vector<Acknowledgement>> lines = read_acknowledged(options, *survey);
   if (!lines) return lines.error();
   if (const auto wrong = write_trace(options, *survey, *metadata, *lines)) return *wrong;
-  std::unique_ptr<TraceReader> reader = TraceReader::open(options.trace, &error);
-  if (reader == nullptr) return harness_error(error.what, error.where, error.next);
-  const std::vector<std::string> changes = unseen_changes(*survey, options.stream, reader.get());
+  const auto reader = open_trace(options.trace);
+  if (!reader) return reader.error();
+  const std::vector<std::string> changes = unseen_changes(*survey, options.stream, reader->get());
   Json unseen = metadata->contains("program") ? (*metadata)["program"].value("unseen", Json::array()) : Json::array();
   for (const std::string& change : changes) unseen.push_back(change);
   if (!changes.empty() && metadata->contains("program")) {

@@ -9,12 +9,12 @@
 #include "base/event_stream.h"
 #include "base/user_file.h"
 #include "engine/commands.h"
+#include "replayer/media/open_trace.h"
 #include "tracer/format/reader.h"
 #include "tracer/format/trace_names.h"
 #include "tracer/pmemcheck/frames.h"
 #include "tracer/record/target_library.h"
 #include "tracer/view/normal_form.h"
-#include "tracer/view/open_trace.h"
 
 namespace powercut {
 

@@ -7,6 +7,7 @@
 #include "base/user_file.h"
 #include "checker/findings/finding.h"
 #include "engine/commands.h"
+#include "replayer/media/open_trace.h"
 #include "tracer/pmemcheck/exporter.h"
 #include "tracer/pmemcheck/mapped_file.h"
 
@@ -41,8 +42,8 @@ std::optional<EngineError> read_symbols(const std::string& path, pmemcheck::Fram
   return std::nullopt;
 }
 
-int print_frames(const std::string& trace, EventStream& events) {
-  std::variant<pmemcheck::StoreFrames, TraceError> found = pmemcheck::store_frames(trace);
+int print_frames(TraceReader* reader, EventStream& events) {
+  std::variant<pmemcheck::StoreFrames, TraceError> found = pmemcheck::store_frames(reader);
   if (const TraceError* error = std::get_if<TraceError>(&found)) return events.error(usage_error(*error));
   const auto& frames = std::get<pmemcheck::StoreFrames>(found);
   Json list = Json::array();
@@ -57,8 +58,9 @@ int print_frames(const std::string& trace, EventStream& events) {
 int run_export(const ExportCommand& asked) {
   EventStream events = EventStream::standard_output();
   events.hello("export-pmemcheck");
-  if (const auto run = open_run(asked.trace); !run) return events.error(run.error());
-  if (asked.frames) return print_frames(asked.trace, events);
+  const auto run = open_run(asked.trace);
+  if (!run) return events.error(run.error());
+  if (asked.frames) return print_frames(run->get(), events);
   if (asked.log.empty()) {
     return events.error(usage_error("no log to write", "--log", "Name one, or ask for --frames."));
   }
@@ -67,7 +69,7 @@ int run_export(const ExportCommand& asked) {
   if (!asked.symbols.empty()) {
     if (std::optional<EngineError> error = read_symbols(asked.symbols, &options.texts)) return events.error(*error);
   }
-  std::variant<pmemcheck::ExportResult, TraceError> done = pmemcheck::export_log(options);
+  std::variant<pmemcheck::ExportResult, TraceError> done = pmemcheck::export_log(options, run->get());
   if (const TraceError* error = std::get_if<TraceError>(&done)) return events.error(usage_error(*error));
   const auto& result = std::get<pmemcheck::ExportResult>(done);
   Json pools = Json::array();

@@ -16,8 +16,8 @@
 #include "engine/commands.h"
 #include "engine/stream_metadata.h"
 #include "replayer/media/medium.h"
+#include "replayer/media/open_trace.h"
 #include "tracer/other_files/changed_files.h"
-#include "tracer/view/open_trace.h"
 #include "tracer/view/trace_stats.h"
 
 namespace powercut {

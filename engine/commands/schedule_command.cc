@@ -8,7 +8,7 @@
 #include "checker/trace/explore_options.h"
 #include "checker/trace/trace_follower.h"
 #include "engine/commands.h"
-#include "tracer/view/open_trace.h"
+#include "replayer/media/open_trace.h"
 
 namespace powercut {
 namespace {

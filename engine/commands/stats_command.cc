@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "engine/commands.h"
-#include "tracer/view/open_trace.h"
+#include "replayer/media/open_trace.h"
 #include "tracer/view/trace_stats.h"
 
 namespace powercut {

@@ -1,5 +1,3 @@
-#include "tracer/stream/converter.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 #include <map>
 #include <random>
 
+#include "replayer/media/stream_files.h"
 #include "tracer/format/content_name.h"
 #include "tracer/format/event_groups.h"
 #include "tracer/format/reader.h"
@@ -20,8 +19,8 @@
 namespace powercut {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // A stream that goes to memory, by a buffer so small that every record crosses its end.
 class Stream {
@@ -114,6 +113,7 @@ Converted convert(const std::string& bytes, const std::string& driver = "",
   EXPECT_FALSE(wrong) << wrong->message();
   EXPECT_FALSE(writer->finish());
   const auto reader = TraceReader::open(folder.file("trace.pct"), &error);
+  EXPECT_TRUE(reader->read_through(file_calls_of(*survey)));
   Event event;
   while (reader->next(&event)) converted.events.push_back(short_form(event));
   EXPECT_FALSE(reader->error());
@@ -337,6 +337,7 @@ TEST(Converter, AHistoryOfItsOwnAndStacksThatEndAtTheDriver) {
   ASSERT_FALSE(convert_stream(path, *survey, "/bin/engine", *writer));
   ASSERT_FALSE(writer->finish());
   const auto reader = TraceReader::open(folder.file("t.pct"), &error);
+  ASSERT_TRUE(reader->read_through(file_calls_of(*survey)));
   Event event;
   while (reader->next(&event)) {
     if (event.kind == EventKind::kStore) EXPECT_THAT(reader->stack(event.stack), ElementsAre(Frame{0, 16}));
@@ -409,6 +410,7 @@ std::vector<std::string> device_events(Stream& stream, const DeviceLayout& layou
   EXPECT_FALSE(convert_stream(path, *survey, "", *writer));
   EXPECT_FALSE(writer->finish());
   const auto reader = TraceReader::open(folder.file("trace.pct"), &error);
+  EXPECT_TRUE(reader->read_through(file_calls_of(*survey)));
   std::map<uint64_t, std::string> names = {{0, "0"}};
   std::vector<std::string> out;
   bool begun = false;
@@ -453,7 +455,7 @@ TEST(Device, TheSizeIsDurableAtOnceAndAWriteBehindTheEndBringsIt) {
   powercut_stream_file_size(stream.get(), kSite, 0, kSector + 3);
   powercut_stream_file_size(stream.get(), kSite, 0, 4096);
   EXPECT_THAT(device_events(stream),
-              ElementsAre("size 515", "force 0", testing::StartsWith("store 128 x"), "size 4096", "force 0"));
+              ElementsAre("size 515", "force 0", ::testing::StartsWith("store 128 x"), "size 4096", "force 0"));
 }
 
 TEST(Device, WhatIsDurableWhenItsWriteReturnsIsForcedBehindTheWholeWrite) {
@@ -480,7 +482,7 @@ TEST(Device, WhatIsCutOffIsZeroesBehindTheNewSizeWhereNoPowerCutLooks) {
   write_file(stream, 0, filled(3 * kSector, 'z'));
   powercut_stream_file_size(stream.get(), kSite, 0, kSector + 1);
   EXPECT_THAT(device_events(stream), ElementsAre("store 64 zz", "store 128 zz", "store 192 zz", "size 513", "force 0",
-                                                 "phase the file is cut off", testing::StartsWith("store 128 z"),
+                                                 "phase the file is cut off", ::testing::StartsWith("store 128 z"),
                                                  "store 192 0", "force 192", "phase run"));
 }
 

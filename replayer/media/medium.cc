@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
+#include "replayer/media/pool_calls.h"
 
 namespace powercut {
 
@@ -29,6 +30,8 @@ const Medium* medium_of_kind(uint32_t kind) {
   const auto at = std::ranges::find(table(), kind, &Medium::kind);
   return at == table().end() ? nullptr : *at;
 }
+
+const Medium& medium_of_file(const PoolFile& file) { return file.device ? block_medium() : memory_medium(); }
 
 const Persistency* Medium::model_for(std::string_view asked) const {
   const auto at = std::ranges::find(models, asked, &Persistency::name);

@@ -14,12 +14,19 @@
 
 namespace powercut {
 
+class PoolCalls;
+struct PoolFile;
+
 struct Medium {
   std::string_view name;    // as records have it: "block"
   std::string_view called;  // as sentences have it: "a block device"
   uint32_t kind;            // as a target says it: powercut_medium (powercut/target.h)
   // The models of the medium; the first one is used where nobody names another.
   std::span<const Persistency* const> models;
+  // What calls on a file of this medium are; null: no file is of it.
+  std::unique_ptr<PoolCalls> (*calls)(const PoolFile& file);
+  // What a verdict assumes of a file of this medium, as a sentence; empty: nothing more than its model does.
+  std::string_view of_files;
 
   const Persistency& own_model() const { return *models.front(); }
   // The model of the medium that `asked` means: its own where that is the name of the default of all media. Null: the
@@ -38,6 +45,9 @@ struct Medium {
 std::span<const Medium* const> media();
 // Null where no medium is of this kind.
 const Medium* medium_of_kind(uint32_t kind);
+
+// The medium that a file of a program is.
+const Medium& medium_of_file(const PoolFile& file);
 
 // The rules of the model that has this name; null where no medium has one.
 const Persistency* persistency_of(std::string_view model);

@@ -1,10 +1,11 @@
-#include "tracer/view/open_trace.h"
+#include "replayer/media/open_trace.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "base/json_field.h"
 #include "base/user_file.h"
+#include "replayer/media/pool_calls.h"
 
 namespace powercut {
 namespace {
@@ -56,6 +57,24 @@ TraceRules rules_of(const JsonField& metadata) {
   return TraceRules(space.value_or(TraceRules::kMostSpace));
 }
 
+// The media of the files that the trace has calls on; null where it has none.
+std::unique_ptr<FileCalls> calls_of(const JsonField& metadata) {
+  if (!metadata.has("calls")) return nullptr;
+  const JsonField calls = metadata["calls"];
+  std::vector<PoolFile> files;
+  uint64_t end = 0;
+  for (const JsonField& pool : calls["pools"].items()) {
+    PoolFile& file = files.emplace_back(PoolFile{place(pool["offset"]), place(pool["window"]), place(pool["size"])});
+    if (file.offset < end) throw pool["offset"].wrong("behind the pool before");
+    end = file.offset + file.window;
+    if (!pool.has("device")) continue;
+    const DeviceLayout layout{pool["device"]["sector_size"].number(), pool["device"]["unit"].number()};
+    if (!layout.is_one()) throw pool["device"].wrong("a layout of sectors and units");
+    file.device = layout;
+  }
+  return make_file_calls(std::move(files), calls["phases"].flag());
+}
+
 }  // namespace
 
 Result<std::unique_ptr<TraceReader>> open_trace(const std::string& trace) {
@@ -69,10 +88,13 @@ Result<std::unique_ptr<TraceReader>> open_trace(const std::string& trace) {
     return reader;
   }
   try {
-    reader->hold_to(rules_of(JsonField(metadata, "")));
+    const JsonField fields(metadata, "");
+    reader->hold_to(rules_of(fields));
+    if (auto calls = calls_of(fields)) reader->read_through(std::move(calls));
   } catch (const Malformed& malformed) {
     return usage_error("the trace's metadata: " + malformed.at + ": " + malformed.what, trace, kAgain);
   }
+  if (reader->error()) return usage_error(*reader->error());
   return reader;
 }
 

@@ -126,6 +126,20 @@ bool RecordDecoder::store(uint8_t form, Event* out) {
   return true;
 }
 
+bool RecordDecoder::file_call(Event* out) {
+  uint64_t pool = 0;
+  if (!byte(&out->code) || !varint(&pool)) return false;
+  if (out->code > static_cast<uint8_t>(PoolCall::kWrittenThrough)) return fail("unknown kind of call on a file");
+  out->pool = pool - 1;
+  const auto call = static_cast<PoolCall>(out->code);
+  if (call == PoolCall::kSize) return varint(&out->size);
+  if (!varint(&out->addr)) return false;
+  if (call != PoolCall::kContent && call != PoolCall::kWrite) return varint(&out->size);
+  if (!bytes(kMaxOperationBytes, &out->value)) return false;
+  out->size = out->value.size();
+  return out->addr + out->size >= out->addr || fail("a write wraps around the file");
+}
+
 bool RecordDecoder::event(uint8_t first, Event* out) {
   uint8_t type = first & kTypeMask;
   uint8_t bits = (first >> kBitsShift) & 3;
@@ -149,6 +163,7 @@ bool RecordDecoder::event(uint8_t first, Event* out) {
     out->stack = static_cast<uint32_t>(stack);
   }
   if (code) stack_ = out->stack;
+  if (type == kFileCallRecord) return (bits == 0 || fail("a record has unknown bits")) && file_call(out);
 
   switch (out->kind) {
     case EventKind::kStore:

@@ -141,8 +141,30 @@ void RecordEncoder::text(std::string_view value) {
   bytes({reinterpret_cast<const uint8_t*>(value.data()), value.size()});
 }
 
+void RecordEncoder::file_call(const Event& event) {
+  head(kFileCallRecord, 0, event);
+  put(event.code);
+  at_ = put_varint(at_, event.pool + 1);  // kNoPool is 0
+  switch (static_cast<PoolCall>(event.code)) {
+    case PoolCall::kContent:
+    case PoolCall::kWrite:
+      at_ = put_varint(at_, event.addr);
+      return bytes(event.value);
+    case PoolCall::kSize:
+      at_ = put_varint(at_, event.size);
+      return;
+    case PoolCall::kMsync:
+    case PoolCall::kFsync:
+    case PoolCall::kWrittenThrough:
+      at_ = put_varint(at_, event.addr);
+      at_ = put_varint(at_, event.size);
+      return;
+  }
+}
+
 void RecordEncoder::event(const Event& event) {
   uint8_t type = static_cast<uint8_t>(event.kind);
+  if (event.kind == kFileCall) return file_call(event);
   switch (event.kind) {
     case EventKind::kStore:
     case EventKind::kNtStore: {

@@ -45,6 +45,7 @@ inline constexpr size_t kMaxShared = 64;
 // Type in the low 5 bits of a record's first byte: the event kinds of trace.h and these.
 inline constexpr uint8_t kTypeMask = 0x1F;
 inline constexpr uint8_t kDeviceRecord = 17;  // a flush or a fence of a device
+inline constexpr uint8_t kFileCallRecord = 18;
 inline constexpr uint8_t kThreadRecord = 24;
 inline constexpr uint8_t kModuleRecord = 25;
 inline constexpr uint8_t kStackRecord = 26;
@@ -59,7 +60,7 @@ inline constexpr uint8_t kStoreFlagMask = 0x1E;  // those of trace.h
 // Records whose stack usually equals the one before, and then is not spelled out; the others usually
 // have none.
 inline bool has_code_stack(EventKind kind) {
-  return kind <= EventKind::kFence || kind == EventKind::kAllocate || kind == EventKind::kFree;
+  return kind <= EventKind::kFence || kind == EventKind::kAllocate || kind == EventKind::kFree || kind == kFileCall;
 }
 
 template <typename Int>

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tracer/format/decoder.h"
+#include "tracer/format/kept_event.h"
 #include "tracer/format/layout.h"
 
 namespace powercut {
@@ -46,10 +47,17 @@ struct TraceReader::Impl {
   std::optional<TraceError> error;
   std::optional<TraceRules> rules;
 
+  // Where the trace has calls on files: what says which events they are, and those of the call at hand.
+  std::unique_ptr<FileCalls> calls;
+  std::vector<KeptEvent> made;
+  size_t given = 0;  // of these
+  std::optional<uint64_t> total_events;
+
   // Of the current pass.
   size_t at = 0, frame_at = 0;
   size_t released = 0;  // bytes of the mapping that were given back
   bool in_frame = false, finished = false;
+  uint64_t events = 0;  // that next() has given
   uint64_t frame_records = 0, records = 0, frames = 0, raw_bytes = 0, chain = 0;
 
   ~Impl() {
@@ -62,6 +70,7 @@ struct TraceReader::Impl {
   void start_pass();
   bool next_frame();
   void release_read();
+  bool decoded(Event* out);
   bool next(Event* out);
 
   bool fail(std::string what, size_t offset) {
@@ -85,10 +94,10 @@ std::optional<TraceError> TraceReader::Impl::check_header() {
   }
   if (mark != kEndianMark) return TraceError{"the byte-order mark is damaged", name + ", byte 12", kAgain};
   uint32_t version = get<uint32_t>(&file[8]);
-  if (version != kTraceVersion) {
-    return TraceError{
-        "format version " + std::to_string(version) + ", this build reads " + std::to_string(kTraceVersion), name,
-        kAgain};
+  if (version < kOldestTraceVersion || version > kTraceVersion) {
+    return TraceError{"format version " + std::to_string(version) + ", this build reads " +
+                          std::to_string(kOldestTraceVersion) + " to " + std::to_string(kTraceVersion),
+                      name, kAgain};
   }
   if (get<uint64_t>(&file[32]) != XXH3_64bits(file.data(), 32)) {
     return TraceError{"the header's checksum is wrong", name + ", byte 32", kAgain};
@@ -137,6 +146,9 @@ void TraceReader::Impl::start_pass() {
   in_frame = finished = false;
   frame_records = records = frames = raw_bytes = chain = 0;
   definitions.start_pass();
+  events = given = 0;
+  made.clear();
+  if (calls != nullptr) calls->start();
   if (rules) rules->start();
   error.reset();
 }
@@ -192,12 +204,28 @@ void TraceReader::Impl::release_read() {
 }
 
 bool TraceReader::Impl::next(Event* out) {
+  while (given == made.size()) {
+    made.clear();
+    given = 0;
+    if (!decoded(out)) return false;
+    if (out->kind != kFileCall) {
+      if (calls != nullptr) calls->pass(*out);
+      break;
+    }
+    if (calls == nullptr) return fail("a call on a file stands where nobody knows what medium the file is", frame_at);
+    calls->call(*out, [this](const Event& event) { made.emplace_back(event); });
+  }
+  if (given < made.size()) *out = made[given++].view();
+  out->index = events++;
+  const std::optional<std::string> wrong = rules ? rules->wrong(*out) : std::nullopt;
+  return !wrong || fail("event " + std::to_string(out->index) + " " + *wrong, frame_at);
+}
+
+// The next event or call of the file.
+bool TraceReader::Impl::decoded(Event* out) {
   while (!error && !finished) {
     if (!in_frame && !next_frame()) return false;
-    if (decoder.next(out)) {
-      const std::optional<std::string> wrong = rules ? rules->wrong(*out) : std::nullopt;
-      return !wrong || fail("event " + std::to_string(out->index) + " " + *wrong, frame_at);
-    }
+    if (decoder.next(out)) return true;
     if (!decoder.problem().empty()) {
       return fail(decoder.problem() + " (at byte " + std::to_string(decoder.offset()) + " of its frame)", frame_at);
     }
@@ -260,7 +288,25 @@ std::unique_ptr<TraceReader> TraceReader::open(const std::string& path, TraceErr
 }
 
 const std::string& TraceReader::metadata() const { return impl_->metadata; }
-uint64_t TraceReader::total_events() const { return impl_->footer.events; }
+uint64_t TraceReader::total_events() const { return impl_->total_events.value_or(impl_->footer.events); }
+bool TraceReader::read_through(std::unique_ptr<FileCalls> calls) {
+  Impl& impl = *impl_;
+  bool called = false;
+  for (Event event; impl.decoded(&event);) called = called || event.kind == kFileCall;
+  const auto again = [&] {
+    if (impl.error) return false;
+    rewind();
+    return true;
+  };
+  // A trace without calls is read as fast as one without a medium.
+  if (!again() || !called) return !impl.error;
+  impl.calls = std::move(calls);
+  uint64_t count = 0;
+  rewind();
+  for (Event event; impl.next(&event);) ++count;
+  impl.total_events = count;
+  return again();
+}
 uint64_t TraceReader::raw_bytes() const { return impl_->footer.raw_bytes; }
 void TraceReader::hold_to(TraceRules rules) { impl_->rules.emplace(std::move(rules)); }
 bool TraceReader::next(Event* out) { return impl_->next(out); }

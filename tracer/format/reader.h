@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "tracer/format/file_calls.h"
 #include "tracer/format/trace.h"
 #include "tracer/format/trace_rules.h"
 
@@ -22,11 +23,14 @@ class TraceReader {
   ~TraceReader();
 
   const std::string& metadata() const;  // the JSON object given to the writer
-  uint64_t total_events() const;        // from the footer
+  uint64_t total_events() const;        // those of next()
   uint64_t raw_bytes() const;           // of all records before compression, from the footer
   // From the next pass on, an event that does not keep to the rules ends the reader with an error. Call it before the
-  // first next(). Whoever acts on addresses or sizes of a trace reads under rules (tracer/view/open_trace.h).
+  // first next(). Whoever acts on addresses or sizes of a trace reads under rules (replayer/media/open_trace.h).
   void hold_to(TraceRules rules);
+  // From the next pass on, a call on a file is the events that `calls` says; without, it ends the reader with an error.
+  // False: the trace cannot be read (then error() is set). Call it before the first next() and hold_to().
+  bool read_through(std::unique_ptr<FileCalls> calls);
   // Decodes the next event into `out`; false at the end or on an error (then error() is set).
   bool next(Event* out);
   const std::optional<TraceError>& error() const;

@@ -24,6 +24,7 @@ struct OwnedEvent {
   uint64_t addr = 0, size = 0;
   std::vector<uint8_t> value, key;
   std::string text;
+  uint64_t pool = 0;
   bool operator==(const OwnedEvent&) const = default;
 
   Event view() const {
@@ -38,6 +39,7 @@ struct OwnedEvent {
     event.value = value;
     event.key = key;
     event.text = text;
+    event.pool = pool;
     return event;
   }
   static OwnedEvent of(const Event& event) {
@@ -50,7 +52,8 @@ struct OwnedEvent {
             event.size,
             {event.value.begin(), event.value.end()},
             {event.key.begin(), event.key.end()},
-            std::string(event.text)};
+            std::string(event.text),
+            event.pool};
   }
 };
 

@@ -10,7 +10,8 @@
 
 namespace powercut {
 
-inline constexpr uint32_t kTraceVersion = 4;
+inline constexpr uint32_t kTraceVersion = 5;
+inline constexpr uint32_t kOldestTraceVersion = 4;  // that is still read
 
 inline constexpr uint64_t kLineSize = 64;  // of a cache line, in bytes
 
@@ -75,6 +76,19 @@ inline constexpr uint8_t kStoreAtomic = 1u << 1, kStoreMemcall = 1u << 2, kStore
 // any order, and one that is in flight as a whole. Both are of the same kind and thread.
 inline constexpr uint8_t kStoreContinues = 1u << 4;
 
+// A call of the program on the file of a pool, as it was made. No event of anybody's but the format's: a reader hands
+// it to the medium, which says what events it is (file_calls.h).
+inline constexpr uint64_t kNoPool = ~uint64_t{0};
+inline constexpr EventKind kFileCall{18};
+enum class PoolCall : uint8_t {
+  kContent = 0,         // value: what the file held at addr before the program
+  kWrite = 1,           // value: what was written at addr
+  kSize = 2,            // size: of the file from now on
+  kMsync = 3,           // of [addr, addr + size)
+  kFsync = 4,           // of [addr, addr + size); fsync or fdatasync
+  kWrittenThrough = 5,  // what was written to [addr, addr + size) before was durable when its write returned
+};
+
 struct Event {
   uint64_t index = 0;  // position in the trace, from 0
   EventKind kind{};
@@ -84,6 +98,7 @@ struct Event {
   uint32_t stack = 0;              // call-stack id; 0 = unknown
   uint64_t addr = 0;               // pool-relative offset in bytes
   uint64_t size = 0;               // bytes; for stores == value.size()
+  uint64_t pool = 0;               // of a call on a file: the offset of its window; kNoPool: it has none
   std::span<const uint8_t> value;  // valid until the next call of the reader
   std::span<const uint8_t> key;
   std::string_view text;

@@ -43,6 +43,10 @@ struct FramesEqual {
 const char* objection(const Event& event, uint64_t stacks, EventKind last, uint32_t last_thread) {
   if (event.stack > stacks) return "an event names a stack that stack() did not return";
   if (event.key.size() > kMaxOperationBytes || event.text.size() > kMaxText) return "a key or text is too long";
+  if (event.kind == kFileCall) {
+    if (event.value.size() > kMaxOperationBytes) return "a write to a file is too long";
+    return event.code <= static_cast<uint8_t>(PoolCall::kWrittenThrough) ? nullptr : "unknown kind of call on a file";
+  }
   switch (event.kind) {
     case EventKind::kStore:
     case EventKind::kNtStore:

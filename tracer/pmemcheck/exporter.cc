@@ -258,16 +258,14 @@ std::optional<TraceError> check_paths(const std::vector<PoolFile>& pools, const 
 
 }  // namespace
 
-std::variant<ExportResult, TraceError> export_log(const ExportOptions& asked) {
+std::variant<ExportResult, TraceError> export_log(const ExportOptions& asked, TraceReader* reader) {
   TraceError error;
-  const std::unique_ptr<TraceReader> reader = TraceReader::open(asked.trace, &error);
-  if (reader == nullptr) return error;
   ExportResult result;
   std::variant<std::vector<PoolFile>, TraceError> pools = pools_of(*reader, asked.trace);
   if (std::holds_alternative<TraceError>(pools)) return std::get<TraceError>(pools);
   result.pools = std::get<std::vector<PoolFile>>(std::move(pools));
   separate(&result.pools);
-  const uint64_t content = content_events(reader.get());
+  const uint64_t content = content_events(reader);
 
   PoolImages images;
   if (!asked.pool_folder.empty()) {
@@ -304,10 +302,7 @@ std::variant<ExportResult, TraceError> export_log(const ExportOptions& asked) {
   return result;
 }
 
-std::variant<StoreFrames, TraceError> store_frames(const std::string& trace) {
-  TraceError error;
-  const std::unique_ptr<TraceReader> reader = TraceReader::open(trace, &error);
-  if (reader == nullptr) return error;
+std::variant<StoreFrames, TraceError> store_frames(TraceReader* reader) {
   std::set<uint32_t> stacks;
   std::set<std::pair<uint32_t, uint64_t>> seen;
   StoreFrames found;

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "tracer/format/reader.h"
 #include "tracer/format/trace.h"
 #include "tracer/pmemcheck/pools.h"
 
@@ -30,14 +31,15 @@ struct ExportResult {
   uint64_t content_bytes = 0;
 };
 
-std::variant<ExportResult, TraceError> export_log(const ExportOptions& asked);
+// `reader`: of the trace, at its first event.
+std::variant<ExportResult, TraceError> export_log(const ExportOptions& asked, TraceReader* reader);
 
 // The distinct frames of the stores' stacks, for somebody who can symbolise them.
 struct StoreFrames {
   std::vector<TraceModule> modules;
   std::vector<Frame> frames;
 };
-std::variant<StoreFrames, TraceError> store_frames(const std::string& trace);
+std::variant<StoreFrames, TraceError> store_frames(TraceReader* reader);
 
 }  // namespace powercut::pmemcheck
 #endif  // POWERCUT_TRACER_PMEMCHECK_EXPORTER_H_

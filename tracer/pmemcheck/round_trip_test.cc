@@ -169,9 +169,9 @@ TEST_F(ExportTest, EveryKindOfEvent) {
 TEST_F(ExportTest, StacksAreNamedByModuleOrByText) {
   trace({bytes(0, {1}, EventKind::kStore)});
   EXPECT_EQ(exported(folder_), files_ + "|STORE;0x10000;0x1;0x1;0x1234: ??? (in /bin/prog)|STOP\n");
-  const auto done = export_log({.trace = folder_.file("trace"),
-                                .log = folder_.file("exported"),
-                                .texts = {{{0, 0x1234}, {"inner (a.h:1)", "operator| (b.cc:2)"}}}});
+  const auto done = export_trace({.trace = folder_.file("trace"),
+                                  .log = folder_.file("exported"),
+                                  .texts = {{{0, 0x1234}, {"inner (a.h:1)", "operator| (b.cc:2)"}}}});
   ASSERT_TRUE(std::holds_alternative<ExportResult>(done));
   EXPECT_EQ(testing::read(folder_.file("exported")),
             files_ + "|STORE;0x10000;0x1;0x1;0x1234: inner (a.h:1);0x1234: operator_ (b.cc:2)|STOP\n");
@@ -184,7 +184,7 @@ TEST_F(ExportTest, ContentFromBeforeTheRunGoesIntoFiles) {
                         .log = folder_.file("exported"),
                         .stacks = false,
                         .pool_folder = folder_.file("pools")};
-  const auto done = export_log(options);
+  const auto done = export_trace(options);
   ASSERT_TRUE(std::holds_alternative<ExportResult>(done)) << std::get<TraceError>(done).message();
   EXPECT_EQ(std::get<ExportResult>(done).content_bytes, 4096u);
   EXPECT_EQ(testing::read(folder_.file("pools/pool")), std::string(8192, '\0'));
@@ -196,7 +196,7 @@ TEST_F(ExportTest, ContentFromBeforeTheRunGoesIntoFiles) {
                 folder_.file("pools/pool.2") + ";0x100000;0x64;0x0|STORE;0x10001;0x9;0x1|STOP\n");
   // Nothing is ever overwritten, and a failure takes its own files along.
   std::filesystem::remove(folder_.file("pools/pool"));
-  const auto again = export_log(options);
+  const auto again = export_trace(options);
   ASSERT_TRUE(std::holds_alternative<TraceError>(again));
   EXPECT_EQ(std::get<TraceError>(again).where, folder_.file("pools/pool.2"));
   EXPECT_FALSE(std::filesystem::exists(folder_.file("pools/pool")));

@@ -67,8 +67,15 @@ inline std::vector<powercut::testing::OwnedEvent> events_of(const std::string& t
   return events;
 }
 
+inline std::variant<ExportResult, TraceError> export_trace(const ExportOptions& asked) {
+  TraceError error;
+  const auto reader = TraceReader::open(asked.trace, &error);
+  if (reader == nullptr) return error;
+  return export_log(asked, reader.get());
+}
+
 inline std::string exported(const Folder& folder, bool stacks = true) {
-  const auto done = export_log({.trace = folder.file("trace"), .log = folder.file("exported"), .stacks = stacks});
+  const auto done = export_trace({.trace = folder.file("trace"), .log = folder.file("exported"), .stacks = stacks});
   if (const TraceError* error = std::get_if<TraceError>(&done)) return error->message();
   return read(folder.file("exported"));
 }

@@ -1,14 +1,11 @@
 #include "tracer/stream/converter.h"
 
 #include <algorithm>
-#include <array>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include "tracer/format/build_id.h"
 #include "tracer/format/layout.h"
-#include "tracer/stream/device_file.h"
 #include "tracer/stream/pools.h"
 #include "tracer/stream/stream_reader.h"
 
@@ -26,16 +23,13 @@ class Converter {
       : survey_(survey), driver_(driver), writer_(writer), ranges_(std::make_unique<powercut_ranges>()) {
     if (!lines.empty()) operations_ = operations_of(lines);
     stacks_.push_back(0);
-    for (const StreamPool& pool : survey.pools) {
-      sizes_.push_back(pool.size);
-      devices_.push_back(pool.device && pool.used ? device_in(pool.offset) : nullptr);
-    }
+    for (const StreamPool& pool : survey.pools) sizes_.push_back(pool.device ? 0 : pool.size);
   }
 
   // The contents of the pools before the program, which stand anywhere in the stream, are the trace's first events.
   void content(const StreamRecord& record) {
     if (!survey_.pools[record.pool].used) return;
-    if (DeviceFile* device = device_of(record)) return device->write(record.address, record.bytes);
+    if (survey_.pools[record.pool].device) return write(record, PoolCall::kContent);
     // By lines, those of zeros left out: the pool is zeroed.
     for (size_t at = 0; at < record.bytes.size(); at += kLineSize) {
       const std::span<const uint8_t> line = record.bytes.subspan(at, std::min(kLineSize, record.bytes.size() - at));
@@ -44,14 +38,11 @@ class Converter {
     }
   }
   void begin_run() {
-    for (size_t i = 0; i < devices_.size(); ++i) {
-      if (devices_[i] == nullptr) continue;
-      devices_[i]->resize(survey_.pools[i].first_size);
-      devices_[i]->flushed();
+    for (uint32_t pool = 0; pool < sizes_.size(); ++pool) {
+      if (survey_.pools[pool].device && survey_.pools[pool].used) resize(pool, survey_.pools[pool].first_size, {});
     }
     if (survey_.has_phases) return;
     plain(EventKind::kCut, {});
-    unsynced_.clear();
     phase("run", true);
     runs_ = true;
   }
@@ -76,10 +67,6 @@ class Converter {
     event.text = name;
     append(event);
   }
-  // The file is cut off, where the stream has no phases of its own: a power cut finds it as it was or as it is.
-  void cutting(bool ends) {
-    if (!survey_.has_phases) phase(ends ? "run" : "the file is cut off", ends);
-  }
   void plain(EventKind kind, powercut_site site) { append(event_of(kind, site)); }
   void text(EventKind kind, const StreamRecord& record) {
     Event event = event_of(kind, record.site);
@@ -95,19 +82,14 @@ class Converter {
   }
   void append_store(uint64_t at, std::span<const uint8_t> bytes, powercut_site site, uint16_t flags);
   void flush_at(uint64_t at, powercut_site site, uint8_t kind);
-  // What the site flushes and fences next is for the file's size.
-  void for_size(powercut_site site);
   void fence(powercut_site site, uint8_t kind);
-  void resize(const StreamRecord& record);
+  // Calls on the file of a pool.
+  Event call_of(PoolCall kind, uint32_t pool, powercut_site site) const;
+  void write(const StreamRecord& record, PoolCall kind);
+  void resize(uint32_t pool, uint64_t size, powercut_site site);
   void sync(const StreamRecord& record);
 
   std::unique_ptr<AcknowledgedOperations> operations_of(std::span<const Acknowledgement> lines);
-  std::unique_ptr<DeviceFile> device_in(uint64_t window);
-  // Its events are of the record's site. Null where the pool is memory.
-  DeviceFile* device_of(const StreamRecord& record) {
-    site_ = record.site;
-    return devices_[record.pool].get();
-  }
 
   // Rounds of a string instruction are gathered until something else happens: where its moves are cut is a matter of
   // the whole store's size. False: the round does not adjoin those that were gathered.
@@ -126,10 +108,6 @@ class Converter {
   std::vector<uint32_t> modules_, stacks_;              // of the trace, by the stream's numbers
   std::vector<std::string> paths_;                      // of the modules
   std::vector<uint64_t> sizes_;                         // of the pools' files now
-  std::vector<std::unique_ptr<DeviceFile>> devices_;    // by pool
-  powercut_site site_{};                                // of a device's record at hand
-  std::set<uint32_t> resized_;                          // pools whose size has changed since their last sync
-  std::set<uint64_t> unsynced_, written_;               // lines; kept only where the stream needs them
   std::unique_ptr<AcknowledgedOperations> operations_;  // null: those that the program has marked
   bool runs_ = false;                                   // the program does, and contents are written
 
@@ -153,10 +131,6 @@ void Converter::append_store(uint64_t at, std::span<const uint8_t> bytes, powerc
   event.size = bytes.size();
   event.value = bytes;
   append(event);
-  for (uint64_t line = at / kLineSize; line <= (at + bytes.size() - 1) / kLineSize; ++line) {
-    if (survey_.has_syncs) unsynced_.insert(line);
-    if (survey_.has_shrinks) written_.insert(line);
-  }
 }
 
 void Converter::store(uint64_t at, std::span<const uint8_t> bytes, powercut_site site, uint16_t flags) {
@@ -207,12 +181,6 @@ void Converter::flush_at(uint64_t at, powercut_site site, uint8_t kind) {
   append(event);
 }
 
-void Converter::for_size(powercut_site site) {
-  Event event = event_of(EventKind::kMarker, site);
-  event.text = kSizeMarker;
-  append(event);
-}
-
 void Converter::fence(powercut_site site, uint8_t kind) {
   Event event = event_of(EventKind::kFence, site);
   event.code = kind;
@@ -234,71 +202,41 @@ std::unique_ptr<AcknowledgedOperations> Converter::operations_of(std::span<const
                                                   AcknowledgedOperations::Sink{begin, end});
 }
 
-std::unique_ptr<DeviceFile> Converter::device_in(uint64_t window) {
-  DeviceFile::Sink sink;
-  sink.content = [this](std::span<const uint8_t> bytes) {
-    Event event;
-    event.kind = EventKind::kContent;
-    event.value = bytes;
-    append(event);
-  };
-  sink.store = [this, window](uint64_t at, std::span<const uint8_t> names) {
-    append_store(window + at, names, site_, 0);
-  };
-  sink.force = [this, window](uint64_t at) {
-    Event event = event_of(EventKind::kFlush, site_);
-    event.code = static_cast<uint8_t>(FlushKind::kForce);
-    event.addr = window + at;
-    append(event);
-  };
-  sink.phase = [this](bool explored) { cutting(explored); };
-  return std::make_unique<DeviceFile>(survey_.layout, std::move(sink));
+Event Converter::call_of(PoolCall kind, uint32_t pool, powercut_site site) const {
+  Event event = event_of(kFileCall, site);
+  event.code = static_cast<uint8_t>(kind);
+  event.pool = survey_.pools[pool].window == 0 ? kNoPool : survey_.pools[pool].offset;
+  return event;
+}
+
+void Converter::write(const StreamRecord& record, PoolCall kind) {
+  if (record.bytes.empty()) return;
+  if (operations_ && runs_) operations_->stores();
+  sizes_[record.pool] = std::max(sizes_[record.pool], record.address + record.bytes.size());
+  Event event = call_of(kind, record.pool, record.site);
+  event.addr = record.address;
+  event.size = record.bytes.size();
+  event.value = record.bytes;
+  append(event);
+}
+
+void Converter::resize(uint32_t pool, uint64_t size, powercut_site site) {
+  const uint64_t before = std::exchange(sizes_[pool], size);
+  // An operation begins where something is taken away, or the size is kept by a device.
+  if (operations_ && runs_ && (size < before || (survey_.pools[pool].device && size != before))) operations_->stores();
+  Event event = call_of(PoolCall::kSize, pool, site);
+  event.size = size;
+  append(event);
 }
 
 void Converter::sync(const StreamRecord& record) {
-  if (DeviceFile* device = device_of(record)) {
-    if (record.code == kPowercutWrittenThrough) return device->force(record.address, record.length);
-    // There is one device: a flush of it is one of the file.
-    device->flushed();
-    return fence(record.site, static_cast<uint8_t>(FenceKind::kDevice));
-  }
-  const StreamPool& pool = survey_.pools[record.pool];
-  const uint64_t most = pool.window - std::min(pool.window, record.address);
-  const uint64_t begin = pool.offset + record.address, end = begin + std::min(most, record.length);
-  if (resized_.erase(record.pool) > 0) for_size(record.site);
-  auto line = unsynced_.lower_bound(begin / kLineSize);
-  while (line != unsynced_.end() && *line * kLineSize < end) {
-    flush_at(*line * kLineSize, record.site, kPowercutClwb);
-    line = unsynced_.erase(line);
-  }
-  fence(record.site, kPowercutSfence);
-}
-
-void Converter::resize(const StreamRecord& record) {
-  if (DeviceFile* device = device_of(record)) return device->resize(record.address);
-  const uint64_t before = std::exchange(sizes_[record.pool], record.address);
-  resized_.insert(record.pool);
-  if (record.address >= before) return;
-  const StreamPool& pool = survey_.pools[record.pool];
-  const uint64_t begin = pool.offset + record.address, end = pool.offset + pool.window;
-  static constexpr std::array<uint8_t, kLineSize> kZeros{};
-  std::vector<uint64_t> lines;
-  for (auto line = written_.lower_bound(begin / kLineSize); line != written_.end() && *line * kLineSize < end; ++line) {
-    lines.push_back(*line);
-  }
-  if (lines.empty()) return;
-  // A crash leaves the file as it was, stores of its own that were on their way included, or without what was cut off;
-  // no file system leaves a mixture of both. So the last crash point before is here, where the first of these flushes
-  // takes something away (the later ones see fewer images of the same), and none comes before all lines are zeros.
-  for_size(record.site);
-  for (const uint64_t line : lines) flush_at(line * kLineSize, record.site, kPowercutClflush);
-  cutting(false);
-  for (const uint64_t line : lines) {
-    const uint64_t from = std::max(begin, line * kLineSize);
-    append_store(from, std::span(kZeros).first((line + 1) * kLineSize - from), record.site, 0);
-    flush_at(line * kLineSize, record.site, kPowercutClflush);
-  }
-  cutting(true);
+  const PoolCall kind = record.code == kPowercutWrittenThrough ? PoolCall::kWrittenThrough
+                        : record.code == kPowercutMsync        ? PoolCall::kMsync
+                                                               : PoolCall::kFsync;
+  Event event = call_of(kind, record.pool, record.site);
+  event.addr = record.address;
+  event.size = record.length;
+  append(event);
 }
 
 void Converter::add(const StreamRecord& record) {
@@ -388,17 +326,12 @@ void Converter::add(const StreamRecord& record) {
       break;
     case kPowercutCut:
       plain(EventKind::kCut, record.site);
-      unsynced_.clear();
       break;
     case kPowercutFileWrite:
-      if (DeviceFile* device = device_of(record)) {
-        device->write(record.address, record.bytes);
-        break;
-      }
-      store_at(record.pool, record.address, record.bytes, record.site, 0);
+      write(record, PoolCall::kWrite);
       break;
     case kPowercutFileSize:
-      resize(record);
+      resize(record.pool, record.address, record.site);
       break;
     case kPowercutSync:
       sync(record);
@@ -496,12 +429,14 @@ std::optional<StreamSurvey> survey_stream(const std::string& path, const DeviceL
         powercut_ranges_unmap(ranges.get(), record.address, record.length);
         break;
       case kPowercutFileWrite:
+        survey.has_calls = true;
         survey.pools[record.pool].used = true;
         sizes[record.pool] = std::max(sizes[record.pool], record.address + record.bytes.size());
         survey.pools[record.pool].size = std::max(survey.pools[record.pool].size, sizes[record.pool]);
         grow(record.pool, sizes[record.pool]);
         break;
       case kPowercutFileSize:
+        survey.has_calls = true;
         survey.has_shrinks |= record.address < sizes[record.pool];
         survey.pools[record.pool].used |= survey.pools[record.pool].device;
         sizes[record.pool] = record.address;
@@ -521,7 +456,7 @@ std::optional<StreamSurvey> survey_stream(const std::string& path, const DeviceL
         survey.outputs.push_back({record.code, record.address});
         break;
       case kPowercutSync:
-        survey.has_syncs = true;
+        survey.has_calls = true;
         break;
       case kPowercutNote:
         survey.notes.push_back({record.code, std::string(record.text)});
@@ -550,6 +485,7 @@ std::optional<StreamSurvey> survey_stream(const std::string& path, const DeviceL
   for (StreamPool& pool : survey.pools) {
     if (pool.device) pool.window = pages(layout.space(pool.size));
     if (!pool.used) pool.window = 0;
+    survey.has_calls |= pool.device && pool.used;
     pool.offset = survey.size;
     survey.size += pool.window;
   }

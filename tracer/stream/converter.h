@@ -49,7 +49,8 @@ struct StreamSurvey {
   bool has_phases = false, has_operations = false;
   std::vector<StreamOutput> outputs;
   size_t outputs_amid = 0;  // of these, before the last store, flush, fence or sync
-  bool has_syncs = false, has_shrinks = false;
+  bool has_calls = false;   // on files: the trace is read through the media of its pools
+  bool has_shrinks = false;
   uint64_t stores = 0;
   std::vector<StreamNote> notes;
   std::optional<StreamEnd> end;  // none: the program was killed

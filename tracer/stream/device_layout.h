@@ -3,6 +3,7 @@
 #ifndef POWERCUT_TRACER_STREAM_DEVICE_LAYOUT_H_
 #define POWERCUT_TRACER_STREAM_DEVICE_LAYOUT_H_
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -15,6 +16,9 @@ struct DeviceLayout {
   uint64_t sector_size = 512;  // bytes
   uint64_t unit = 1;           // sectors of an atomic write unit: 1, 2, 4 or 8
 
+  bool is_one() const {
+    return (sector_size == 512 || sector_size == 4096) && std::has_single_bit(unit) && unit <= kLine / kWord;
+  }
   uint64_t sectors(uint64_t bytes) const { return (bytes + sector_size - 1) / sector_size; }
   // Of a sector's word; that of the file's size is at 0.
   uint64_t word(uint64_t sector) const { return (1 + sector / unit) * kLine + sector % unit * kWord; }

@@ -2,7 +2,7 @@
 
 #include "checker/exploration/performance_events.h"
 #include "replayer/media/medium.h"
-#include "tracer/view/open_trace.h"
+#include "replayer/media/open_trace.h"
 
 namespace powercut {
 namespace {

@@ -157,11 +157,7 @@ ExplorationResult result_of(const ProgramRun& run) {
   }
   std::vector<std::string> assumed =
       assumptions(run.options.model, run.options.atoms, repeated(explored), false, run.options.budget_seconds);
-  if (run.pools.has_device()) {
-    assumed.push_back(
-        "a file's size, its blocks and its name are durable at once; of what is written to it, a sector is whole, and "
-        "as the page cache has it when it is written back");
-  }
+  if (const auto of_files = run.pools.medium().of_files; !of_files.empty()) assumed.emplace_back(of_files);
   if (run.pools.program.is_object() && run.pools.program.contains("assumes")) {
     assumed.push_back(run.pools.program["assumes"].get<std::string>());
   }
@@ -212,7 +208,7 @@ ExplorationResult result_of(const ProgramRun& run) {
                            .leaves = explored.outcomes,
                            .seconds = run.seconds,
                            .assumptions = std::move(assumed),
-                           .atoms = run.pools.has_device() ? "" : run.options.atoms,
+                           .atoms = persistency_of(run.options.model)->own_policy() ? "" : run.options.atoms,
                            .notes = std::move(notes)};
   out.counts = {{"traced", explored.traced}, {"repeats", explored.repeats}, {"behaviours", explored.behaviours}};
   out.coverage = {.complete = complete,

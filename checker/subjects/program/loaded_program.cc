@@ -132,9 +132,8 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::open(const ProgramOptions&
 }
 
 Result<std::string> LoadedProgram::model(const std::string& wanted) const {
+  if (const Persistency* model = pools_.medium().model_for(wanted)) return std::string(model->name());
   const bool device = pools_.has_device();
-  const Medium& medium = device ? block_medium() : memory_medium();
-  if (const Persistency* model = medium.model_for(wanted)) return std::string(model->name());
   return usage_error(
       device ? "the recorded program's file is a block device, of which the model '" + wanted + "' says nothing"
              : "the model '" + wanted + "' is for a device, and the recorded program's pool is memory",

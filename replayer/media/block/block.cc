@@ -7,6 +7,7 @@
 #include <array>
 
 #include "powercut/target.h"
+#include "replayer/media/block/block_calls.h"
 #include "replayer/media/medium.h"
 
 namespace powercut {
@@ -33,7 +34,15 @@ class Block final : public Persistency {
 const Medium& block_medium() {
   static const Block rules;
   static const std::array<const Persistency*, 1> models = {&rules};
-  static const Medium medium = {.name = "block", .called = "a block device", .kind = POWERCUT_BLOCK, .models = models};
+  static const Medium medium = {
+      .name = "block",
+      .called = "a block device",
+      .kind = POWERCUT_BLOCK,
+      .models = models,
+      .calls = make_block_calls,
+      .of_files =
+          "a file's size, its blocks and its name are durable at once; of what is written to it, a sector is "
+          "whole, and as the page cache has it when it is written back"};
   return medium;
 }
 

@@ -4,6 +4,7 @@
 
 #include "powercut/target.h"
 #include "replayer/media/medium.h"
+#include "replayer/media/pool_calls.h"
 
 namespace powercut {
 
@@ -23,7 +24,12 @@ std::vector<std::string> MemoryRules::assumptions(std::string_view atoms, bool s
 
 const Medium& memory_medium() {
   static const std::array<const Persistency*, 2> models = {&adr(), &eadr()};
-  static const Medium medium = {.name = "memory", .called = "memory", .kind = POWERCUT_MEMORY, .models = models};
+  static const Medium medium = {.name = "memory",
+                                .called = "memory",
+                                .kind = POWERCUT_MEMORY,
+                                .models = models,
+                                .calls = make_memory_calls,
+                                .of_files = ""};
   return medium;
 }
 

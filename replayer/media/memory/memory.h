@@ -7,6 +7,9 @@
 
 namespace powercut {
 
+class PoolCalls;
+struct PoolFile;
+
 // The rules that both models have.
 class MemoryRules : public Persistency {
  public:
@@ -14,6 +17,9 @@ class MemoryRules : public Persistency {
   Durable by_fence() const override { return Durable::kOfThread; }
   std::vector<std::string> assumptions(std::string_view atoms, bool store_buffers) const override;
 };
+
+// Calls on a file that the program maps.
+std::unique_ptr<PoolCalls> make_memory_calls(const PoolFile& file);
 
 const Persistency& adr();
 const Persistency& eadr();

@@ -31,7 +31,8 @@ class TapeRules final : public Persistency {
 inline const Medium& tape_medium() {
   static const TapeRules rules;
   static const std::array<const Persistency*, 1> models = {&rules};
-  static const Medium medium = {.name = "tape", .called = "a tape", .kind = 1000, .models = models};
+  static const Medium medium = {
+      .name = "tape", .called = "a tape", .kind = 1000, .models = models, .calls = nullptr, .of_files = ""};
   return medium;
 }
 

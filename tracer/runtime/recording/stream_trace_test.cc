@@ -12,11 +12,14 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
 
 #include "powercut/mark.h"
+#include "replayer/media/memory/memory.h"
+#include "replayer/media/pool_calls.h"
 #include "tracer/format/reader.h"
 #include "tracer/runtime/hooks.h"
 #include "tracer/stream/converter.h"
@@ -26,6 +29,30 @@ namespace powercut {
 namespace {
 
 constexpr size_t kPage = 4096, kSize = 4 * kPage;
+
+// Calls on the pools of a stream, which are all mapped.
+class MappedFiles final : public FileCalls {
+ public:
+  explicit MappedFiles(const StreamSurvey& survey) : survey_(survey) { MappedFiles::start(); }
+  void start() override {
+    files_.clear();
+    for (const StreamPool& pool : survey_.pools) {
+      files_[pool.window == 0 ? kNoPool : pool.offset] = make_memory_calls({pool.offset, pool.window, pool.size});
+    }
+  }
+  void call(const Event& call, const Emit& emit) override {
+    events_.begin(call, emit);
+    files_.at(call.pool)->call(call, &events_);
+  }
+  void pass(const Event& event) override {
+    for (auto& [offset, file] : files_) file->pass(event);
+  }
+
+ private:
+  const StreamSurvey& survey_;
+  CallEvents events_{false};
+  std::map<uint64_t, std::unique_ptr<PoolCalls>> files_;
+};
 
 class StreamTraceTest : public testing::Test {
  protected:
@@ -88,6 +115,7 @@ class StreamTraceTest : public testing::Test {
     EXPECT_FALSE(convert_stream(path("stream"), known, "", *writer));
     EXPECT_FALSE(writer->finish());
     auto reader = TraceReader::open(path("trace"), &error);
+    EXPECT_TRUE(reader->read_through(std::make_unique<MappedFiles>(known)));
     std::string text;
     Event event;
     while (reader->next(&event)) {

@@ -1,10 +1,10 @@
 #include "checker/subjects/program/images/trace_pools.h"
 
 #include <algorithm>
-#include <bit>
 #include <filesystem>
 
 #include "base/user_file.h"
+#include "replayer/media/pool_calls.h"
 #include "replayer/models/line_log.h"
 
 namespace powercut {
@@ -29,8 +29,7 @@ bool device(const Json& pool, PoolWindow* window) {
   if (!number(pool["device"], "sector_size", &layout.sector_size) || !number(pool["device"], "unit", &layout.unit)) {
     return false;
   }
-  return (layout.sector_size == 512 || layout.sector_size == 4096) && std::has_single_bit(layout.unit) &&
-         layout.unit <= DeviceLayout::kLine / DeviceLayout::kWord;
+  return layout.is_one();
 }
 
 // False where it is no list of ranges.
@@ -68,6 +67,11 @@ std::vector<std::string> sentences(const Json& program, const char* name) {
 
 bool TracePools::has_device() const {
   return std::ranges::any_of(windows, [](const PoolWindow& window) { return window.device.has_value(); });
+}
+
+const Medium& TracePools::medium() const {
+  const auto device = std::ranges::find_if(windows, [](const PoolWindow& window) { return window.device.has_value(); });
+  return medium_of_file(device == windows.end() ? PoolFile{} : PoolFile{.device = device->device});
 }
 
 Result<TracePools> pools_of_trace(const std::string& metadata, const std::string& trace, const std::string& pool_path) {

@@ -10,6 +10,7 @@
 
 #include "base/event_stream.h"
 #include "base/result.h"
+#include "replayer/media/medium.h"
 #include "tracer/stream/device_layout.h"
 
 namespace powercut {
@@ -47,6 +48,8 @@ struct TracePools {
 
   bool lacks_something() const { return !unseen.empty() || !refused.empty(); }
   bool has_device() const;
+  // What its files are.
+  const Medium& medium() const;
 };
 
 // Reads a trace's metadata. A trace that names no files (a program built with `powercut cc` that recorded itself) has

@@ -16,6 +16,7 @@
 #include "replayer/crash_points/crash_points.h"
 #include "replayer/crash_points/frontier.h"
 #include "replayer/media/medium.h"
+#include "replayer/media/stream_files.h"
 #include "tracer/format/kept_event.h"
 #include "tracer/format/line_bytes.h"
 #include "tracer/format/reader.h"
@@ -101,6 +102,7 @@ Result<std::vector<KeptEvent>> events_of(const std::string& stream, const Stream
   }
   auto reader = TraceReader::open(scratch, &error);
   if (reader == nullptr) return usage_error(error);
+  if (!reader->read_through(file_calls_of(survey))) return usage_error(*reader->error());
   std::vector<KeptEvent> out;
   std::map<uint32_t, uint32_t> numbers;  // by the stream's own
   for (Event event; reader->next(&event);) {

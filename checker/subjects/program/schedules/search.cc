@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "base/signal_name.h"
+#include "replayer/media/open_trace.h"
+#include "replayer/media/stream_files.h"
 #include "tracer/stream/stream.h"
-#include "tracer/view/open_trace.h"
 
 namespace powercut {
 namespace {
@@ -324,6 +325,7 @@ std::optional<RunEvents> ProgramSearch::events_of_run() {
   if (const auto problem = writer->finish()) return wrong(problem->message());
   const auto reader = TraceReader::open(scratch_, &error);
   if (reader == nullptr) return wrong(error.message());
+  if (!reader->read_through(file_calls_of(*survey))) return wrong(reader->error()->message());
   RunEvents out = tree_->read(reader.get());
   if (reader->error()) return wrong(reader->error()->message());
   return out;
