@@ -1,6 +1,7 @@
 #include "checker/exploration/walks/result.h"
 
 #include "base/user_file.h"
+#include "replayer/media/medium.h"
 
 namespace powercut {
 
