@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tracer/format/event_groups.h"
+#include "tracer/record/key_bytes.h"
 
 namespace powercut {
 namespace {
@@ -13,7 +14,6 @@ namespace {
 constexpr size_t kLookupSlack = 64;
 constexpr size_t kLongestValue = 65536;
 
-std::string text_of(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
 powercut_bytes bytes_of(const std::string& text) { return {text.data(), text.size()}; }
 
 }  // namespace

@@ -554,7 +554,8 @@ TEST(Format, WhatAMediumMakesOfACallKeepsToTheRules) {
   reader->hold_to(TraceRules(8192));
   EXPECT_FALSE(reader->read_through(std::make_unique<Listener>(&calls, &passed)));
   ASSERT_TRUE(reader->error());
-  EXPECT_NE(reader->error()->message().find("event 1 stores 4096 byte(s) at offset 1052672"), std::string::npos) << reader->error()->message();
+  EXPECT_NE(reader->error()->message().find("event 1 stores 4096 byte(s) at offset 1052672"), std::string::npos)
+      << reader->error()->message();
 }
 
 TEST(Format, RefusalsSayWhatWhereAndWhatNext) {

@@ -13,6 +13,7 @@ namespace {
 
 using powercut::testing::OwnedEvent;
 using testing::events_of;
+using testing::export_trace;
 using testing::exported;
 using testing::Folder;
 using ::testing::HasSubstr;

@@ -15,7 +15,7 @@ namespace {
 
 using Tape = std::vector<std::string>;
 
-constexpr uint64_t kPool = 4096, kTwice = 2;
+constexpr uint64_t kTapePool = 4096, kTwice = 2;
 constexpr uint8_t kBlocks = 5, kRewoundBehind = 3;
 // The event behind the rewind.
 constexpr uint64_t kAppendedAfter = kRewoundBehind + 2;
@@ -53,20 +53,21 @@ struct Counting final : Subject {
   std::vector<Group> none;
 };
 
-struct Explored {
+struct ExploredTape {
   BigInt states = 0;
   std::map<int, std::set<uint64_t>> counts;
 };
 
 // Appends kBlocks blocks and rewinds behind some. `behind`: crash points behind so many events alone.
-Explored explore(bool copies, uint64_t behind = 0) {
+ExploredTape explore(bool copies, uint64_t behind = 0) {
   Counting subject(copies);
-  Executor executor({.pool_size = kPool, .persistency = &tape(), .step_budget = 1000, .globals = {}, .own_code = {}});
-  const auto model = make_model("tape", AtomPolicy::kAny, kPool);
+  Executor executor(
+      {.pool_size = kTapePool, .persistency = &tape(), .step_budget = 1000, .globals = {}, .own_code = {}});
+  const auto model = make_model("tape", AtomPolicy::kAny, kTapePool);
   Frontier frontier(executor.pool());
   const auto explorer = make_trie_explorer(&executor, &subject, {.nested = 1});
   CrashPoints points(model.get());
-  Explored out;
+  ExploredTape out;
   uint64_t index = 0;
   const auto walk = [&](const Event* event) {
     while (points.next(event)) {
@@ -98,7 +99,7 @@ Explored explore(bool copies, uint64_t behind = 0) {
 }
 
 TEST(TapeMedium, LeavesThePrefixesOfWhatWasAppendedAndNothingElse) {
-  const Explored explored = explore(false);
+  const ExploredTape explored = explore(false);
   EXPECT_EQ(explored.counts.at(0), (std::set<uint64_t>{0, 1, 2, 3, 4, 5}));
   // Before the rewind 0 to 3 blocks, at the end 3 to 5.
   EXPECT_EQ(explored.states, 4 + 3);
