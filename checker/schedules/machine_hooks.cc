@@ -17,16 +17,10 @@ namespace {
 
 using Next = Fiber::Next;
 
-constexpr size_t kHookStack = 2 << 10;  // frames of the engine in a hook
 // Events of one step, beyond which it is not followed.
 constexpr size_t kMostStepEvents = 100'000;
 // Entries of a store buffer.
 constexpr size_t kMostBuffered = 1000;
-
-// A hook leaves bytes on the stack that differ from schedule to schedule, and would make the thread another one.
-struct ClearsStack {
-  ~ClearsStack() { clear_stack_below<kHookStack>(); }
-};
 
 }  // namespace
 
@@ -140,7 +134,7 @@ void TargetMachine::wake(uint64_t address, uint64_t size) {
 }
 
 void TargetMachine::on_load(uint64_t address, uint64_t size) {
-  const ClearsStack clears;
+  const ClearsHookStack clears;
   const uint64_t stack = take_stack();
   if (!in_target() || size == 0) return;
   const QuietHeap quiet;
@@ -152,7 +146,7 @@ void TargetMachine::on_load(uint64_t address, uint64_t size) {
 
 void TargetMachine::on_store(uint64_t address, uint64_t size, uint32_t flags, const void* value, const void* pc,
                              const void* frame) {
-  const ClearsStack clears;
+  const ClearsHookStack clears;
   const uint64_t stack = take_stack();
   if (!in_target() || size == 0) return;
   const QuietHeap quiet;
@@ -179,7 +173,7 @@ void TargetMachine::on_store(uint64_t address, uint64_t size, uint32_t flags, co
 }
 
 void TargetMachine::on_rmw_begin(uint64_t address, uint64_t size, const void* pc, const void* frame) {
-  const ClearsStack clears;
+  const ClearsHookStack clears;
   const uint64_t stack = take_stack();
   if (!in_target()) return;
   const QuietHeap quiet;
@@ -197,7 +191,7 @@ void TargetMachine::on_rmw_begin(uint64_t address, uint64_t size, const void* pc
 }
 
 void TargetMachine::on_rmw_end(uint64_t address, uint64_t size, uint32_t is_stored, const void* pc, const void* frame) {
-  const ClearsStack clears;
+  const ClearsHookStack clears;
   take_stack();
   if (!in_target() || is_stored == 0) return;
   const QuietHeap quiet;
@@ -207,7 +201,7 @@ void TargetMachine::on_rmw_end(uint64_t address, uint64_t size, uint32_t is_stor
 }
 
 void TargetMachine::on_flush(uint64_t address, uint32_t kind, const void* pc, const void* frame) {
-  const ClearsStack clears;
+  const ClearsHookStack clears;
   const uint64_t stack = take_stack();
   if (!in_target() || !places_.in_pool(address)) return;
   const QuietHeap quiet;
@@ -225,7 +219,7 @@ void TargetMachine::on_flush(uint64_t address, uint32_t kind, const void* pc, co
 }
 
 void TargetMachine::on_fence(uint32_t kind, const void* pc, const void* frame) {
-  const ClearsStack clears;
+  const ClearsHookStack clears;
   const uint64_t stack = take_stack();
   if (!in_target()) return;
   const QuietHeap quiet;
@@ -247,7 +241,7 @@ void TargetMachine::on_mark(const char* name) {
 // A turn of a loop. One that has come back to where it was a turn ago, and has stored nothing, does the same again
 // until something that it reads is changed.
 void TargetMachine::on_turn(const uint64_t* live, bool waits) {
-  const ClearsStack clears;
+  const ClearsHookStack clears;
   if (!in_target()) return;
   const QuietHeap quiet;
   Fiber& fiber = fibers_[current_];

@@ -3,22 +3,14 @@
 #ifndef POWERCUT_CHECKER_SCHEDULES_MACHINE_HOOKS_H_
 #define POWERCUT_CHECKER_SCHEDULES_MACHINE_HOOKS_H_
 
-#include <cstring>
 #include <string>
 
 #include "checker/schedules/target_machine.h"
 #include "checker/schedules/watched_code.h"
 #include "tracer/world/quiet_heap.h"
+#include "tracer/world/stack_below.h"
 
 namespace powercut {
-
-// Bytes that earlier calls left on the stack would make the same thread another one.
-template <size_t kBytes>
-[[gnu::noinline]] void clear_stack_below() {
-  char bytes[kBytes];
-  std::memset(bytes, 0, sizeof bytes);
-  asm volatile("" : : "r"(bytes) : "memory");
-}
 
 struct TargetMachine::Hooks {
   static TargetMachine& of(void* self) { return *static_cast<TargetMachine*>(self); }

@@ -5,6 +5,7 @@
 
 #include "tracer/world/arena.h"
 #include "tracer/world/quiet_heap.h"
+#include "tracer/world/stack_below.h"
 #include "tracer/world/virtual_world.h"
 
 namespace powercut {
@@ -145,12 +146,14 @@ Outcome Executor::run_listened(PathListener* listener, const std::function<void(
 // ---- fences and steps ------------------------------------------------------------------------------
 
 void Executor::fence(FenceKind kind, CodePlace place) {
+  const ClearsHookStack clears;
   recovery_.fence(kind, place);
   if (recovery_.take_fenced() && runner_.running()) runner_.want_step();
 }
 
 void Executor::on_steps(LiveState live) {
   if (runner_.take_wanted_step()) {
+    const ClearsHookStack clears;
     if (!recovery_.behind_fence(live)) runner_.stop(Outcome{});
     if (__powercut_steps >= 0) return;
   }
@@ -186,6 +189,7 @@ void Executor::load_slowly(uint64_t address, uint64_t size) {
       if (recovery_.active()) recovery_.lines_read(reads_.lines().size(), place);
     }
     if (recovery_.active()) {
+      const ClearsHookStack clears;
       recovery_.read(line, mask);
     } else if (const uint64_t undecided = memory_.undecided(line, mask); undecided != 0) {
       if (decisions_ == nullptr) {
@@ -250,6 +254,7 @@ void Executor::store_off_stack(uint64_t address, uint64_t size, uint32_t flags, 
 }
 
 void Executor::store_to_pool(uint64_t address, std::span<const uint8_t> bytes, uint32_t flags, CodePlace place) {
+  const ClearsHookStack clears;
   const QuietHeap quiet;
   memory_.overwrite(address - kPoolBase, bytes.size());
   if (recovery_.active()) recovery_.store(address - kPoolBase, bytes, flags, place);
