@@ -307,7 +307,10 @@ VOID instrument(INS ins, VOID*) {
       return instrument_fence(ins, kPowercutSfence, ip, next);
     case kPowercutInsnMfence:
       return instrument_fence(ins, kPowercutMfence, ip, next);
-    default:
+    case kPowercutInsnOther:
+    case kPowercutInsnLfence:
+    case kPowercutInsnNtStore:
+    case kPowercutInsnStringStore:
       break;
   }
   if (form.cpuid) return instrument_cpuid(ins);

@@ -1,6 +1,6 @@
-// Clears the stack below a call of the engine's from target code's stack. Such a call leaves bytes there, addresses among
-// them, and target code may have them in frames that it has not initialised. A digest or a comparison of stacks would
-// then tell apart two states that are the same.
+// Clears the stack below a call of the engine's from target code's stack. Such a call leaves bytes there, addresses
+// among them, and target code may have them in frames that it has not initialised. A digest or a comparison of stacks
+// would then tell apart two states that are the same.
 #ifndef POWERCUT_TRACER_WORLD_STACK_BELOW_H_
 #define POWERCUT_TRACER_WORLD_STACK_BELOW_H_
 
