@@ -1,5 +1,5 @@
-// A finding: what went wrong on one crash image, told the same way of every subject. A subject fills in a Finding; the
-// event of reports/EVENTS.md is made of it here, and so is the key that tells one finding from another.
+// A finding: one wrong answer on one crash image, told in one way for every subject. A subject fills in a Finding. The
+// functions here make the event of reports/EVENTS.md from it, and the key that tells one finding from another.
 #ifndef POWERCUT_CHECKER_FINDINGS_FINDING_H_
 #define POWERCUT_CHECKER_FINDINGS_FINDING_H_
 
@@ -35,7 +35,7 @@ struct Finding {
     std::optional<std::string> key = std::nullopt;
     std::optional<uint64_t> region = std::nullopt;
   };
-  // How an execution died, or that it did not end.
+  // How an execution died, or a note that the execution did not end.
   struct Fault {
     int signal = 0;  // 0: none
     uint64_t address = 0;
@@ -72,7 +72,7 @@ struct Finding {
   std::vector<State> legal = {}, actual = {};  // contents of the table
   // The stack of the last store before the crash point; nothing where it is not told.
   std::optional<uint32_t> last_store = std::nullopt;
-  // Names an operation of a schedule by its begin. Used in a tree of schedules; null: the turns are not told.
+  // Names an operation of a schedule by its begin. Used in a tree of schedules. Null: the turns are not told.
   std::string (*operation_name)(const Event& begin) = nullptr;
 };
 

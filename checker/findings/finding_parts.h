@@ -23,15 +23,15 @@ struct StoreFates {
 };
 void add_line(const Image::Line& line, const FindingContext& context, StoreFates* out);
 
-// `first`: the lines are those of the first cut, of which floor and visible content are known.
+// `first`: the lines belong to the first cut, for which floor and visible content are known.
 Json image_json(const std::vector<Image::Line>& lines, const FindingContext& context, bool first);
-// How the lines that were decided came to their state.
+// The events by which the decided lines came to their state.
 Json timeline_json(const std::vector<Image::Line>& lines, const FindingContext& context);
-// The schedule as turns: which thread ran, in which operation, and where it was left. `operation` names one by its
-// begin.
+// The schedule as turns: which thread ran, in which operation, and where it was left. `operation` names an operation by
+// its begin.
 Json turns_json(const std::vector<KeptEvent>& schedule, const TraceReader& reader,
                 const std::function<std::string(const Event&)>& operation);
-// The name of a finding: a digest of what makes it a different one.
+// The name of a finding: a digest of `text`, which says everything that distinguishes the finding.
 std::string finding_key(const std::string& text);
 
 }  // namespace powercut

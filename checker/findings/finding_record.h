@@ -1,5 +1,5 @@
-// A finding read back from its record (checker/RUN.md) or its event (reports/EVENTS.md): what it takes to put
-// the same crash image under the same question again.
+// A finding read back from its record (checker/RUN.md) or its event (reports/EVENTS.md): everything needed to put the
+// same crash image under the same question again.
 #ifndef POWERCUT_CHECKER_FINDINGS_FINDING_RECORD_H_
 #define POWERCUT_CHECKER_FINDINGS_FINDING_RECORD_H_
 
@@ -37,8 +37,8 @@ struct FindingRecord {
   std::vector<Nested> nested;
 };
 
-// Reads and checks a record; whether its image is legal only the trace can tell. Fields that it does not need are
-// ignored.
+// Reads and checks a record. Only the trace can tell whether the record's image is legal. Fields that a replay does not
+// need are ignored.
 Result<FindingRecord> read_finding(const std::string& path);
 Result<FindingRecord> parse_finding(const std::string& text, const std::string& path);
 

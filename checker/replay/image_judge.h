@@ -1,5 +1,5 @@
-// What a subject makes of given crash images. The trace is walked once, and at each crash point that requests name the
-// subject is asked. It tells everything that is wrong with an image, where a finding tells one thing.
+// Judges given crash images by a subject. The trace is walked once, and the subject is asked at each crash point that
+// requests name. The subject tells every violation of an image, where a finding tells one.
 //
 // A library is judged in the process (library_images.h), a program by runs of its commands (program_images.h).
 #ifndef POWERCUT_CHECKER_REPLAY_IMAGE_JUDGE_H_
@@ -16,8 +16,8 @@
 namespace powercut {
 
 struct JudgedImage {
-  std::optional<std::string> refused;  // why it is no image of the crash point
-  Json violations = Json::array();     // everything that is wrong with it
+  std::optional<std::string> refused;  // why the crash point cannot leave the image
+  Json violations = Json::array();     // all violations of the image
 };
 
 class JudgedSubject {
@@ -25,12 +25,12 @@ class JudgedSubject {
   using Tell = std::function<void(const JudgeRequest& request, JudgedImage judged)>;
 
   virtual ~JudgedSubject() = default;
-  // Stands at the start of the trace.
+  // The follower stands at the start of the trace.
   virtual TraceFollower& follower() = 0;
   // Hears of each event of the trace.
   virtual void saw(const Event& event) = 0;
-  // Judges the images of `wanted` at the crash point that the follower stands at, and tells of each in this order.
-  // Tells of none where the schedule went wrong and the subject has no images there.
+  // Judges the images of `wanted` at the crash point that the follower stands at, and calls `tell` for each in this
+  // order. Calls `tell` for none where the schedule went wrong and the subject has no images there.
   virtual std::optional<EngineError> judge(const std::vector<const JudgeRequest*>& wanted, const Tell& tell) = 0;
 };
 

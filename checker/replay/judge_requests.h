@@ -16,7 +16,8 @@ namespace powercut {
 
 struct JudgeRequest {
   Json id;
-  // Ordinals of the crash points: one that the trace must have, or those of a range that it has.
+  // Ordinals of the crash points: either one that the trace must have, or a range, of which the trace need not have
+  // every crash point.
   uint64_t first = 0, last = std::numeric_limits<uint64_t>::max();
   bool range = false;
   ConcreteImage image;
@@ -26,11 +27,11 @@ struct JudgeRequest {
 class RequestQueue {
  public:
   explicit RequestQueue(const std::vector<JudgeRequest>& requests);
-  // Whether some request is left for a crash point from `here` on.
+  // False if some request is left for a crash point from `here` on.
   bool done(uint64_t here) const { return next_ == single_.size() && (ranges_.empty() || here > last_of_ranges_); }
-  // Those for the crash point `here`, which ascends from call to call.
+  // Returns the requests for the crash point `here`, which ascends from call to call.
   std::vector<const JudgeRequest*> at(uint64_t here);
-  // What to say when the trace has ended after so many crash points, and requests are left.
+  // Returns an error when the trace has ended after `crash_points` crash points and requests are left.
   std::optional<EngineError> left_over(uint64_t crash_points, const std::string& path) const;
 
  private:

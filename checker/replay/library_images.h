@@ -1,5 +1,5 @@
-// What a library makes of given crash images: memo-free and concrete (concrete_replay.h). An image costs one recovery
-// for each cut and one run of each query, each undone. It shares the judges with an exploration and none of its
+// Judges given crash images by a library, memo-free and concrete (concrete_replay.h). An image costs one recovery for
+// each cut and one run of each query, each undone. This class shares the judges with an exploration and none of its
 // shortcuts.
 #ifndef POWERCUT_CHECKER_REPLAY_LIBRARY_IMAGES_H_
 #define POWERCUT_CHECKER_REPLAY_LIBRARY_IMAGES_H_
@@ -28,9 +28,10 @@ class LibraryImages final : public JudgedSubject {
   std::optional<EngineError> judge(const std::vector<const JudgeRequest*>& wanted, const Tell& tell) override;
 
  private:
-  // Everything that is wrong with the recovered table.
+  // Returns every violation that the recovered table shows.
   Json violations(const Outcome& recovered, bool nested);
-  // Where an execution died: [module, offset] of each frame; null for one that returned, aborted or did not end.
+  // Where an execution died: [module, offset] of each frame; null for an execution that returned, aborted or did not
+  // end.
   Json fault(const Outcome& outcome);
 
   const LoadedTrace& loaded_;

@@ -1,5 +1,5 @@
-// What a program's recovery makes of given crash images. An image costs one run of the commands; one that was run
-// before is known.
+// Judges given crash images by a program's recovery. An image costs one run of the commands. The outcome of an image
+// that was run before is known.
 #ifndef POWERCUT_CHECKER_REPLAY_PROGRAM_IMAGES_H_
 #define POWERCUT_CHECKER_REPLAY_PROGRAM_IMAGES_H_
 
@@ -16,7 +16,7 @@ namespace powercut {
 
 class ProgramImages final : public JudgedSubject {
  public:
-  // All of them outlive it. `follower` stands at the start of the trace over `pool`.
+  // All arguments outlive this. `follower` stands at the start of the trace over `pool`.
   ProgramImages(const LoadedProgram& loaded, TraceFollower* follower, const uint8_t* pool, ImageWorkers* workers,
                 const ExpectedOutputs* expected)
       : loaded_(loaded), follower_(follower), pool_(pool), workers_(workers), expected_(expected), names_(pool) {}
@@ -26,7 +26,7 @@ class ProgramImages final : public JudgedSubject {
   std::optional<EngineError> judge(const std::vector<const JudgeRequest*>& wanted, const Tell& tell) override;
 
  private:
-  // What became of one request.
+  // The image that one request names, or why there is none.
   struct Placed {
     std::optional<std::string> refused;
     Choice choice;

@@ -20,40 +20,40 @@ namespace powercut {
 
 class Reproduction {
  public:
-  // What still goes wrong on the finding's image, as the event of a finding; nothing when all is as it must be.
+  // The wrong answer on the finding's image, as the event of a finding; nothing when the answer is right.
   using Shown = std::optional<Json>;
 
   // All arguments outlive this. `step_budget`: as for executor_options().
   Reproduction(const LoadedTrace& loaded, const FindingRecord& record, int64_t step_budget,
                std::unique_ptr<TraceReader> reader, Progress* progress);
 
-  // Usage errors: the record is of another trace, or its image is not legal there.
+  // Usage errors: the record belongs to another trace, or the crash point cannot leave the record's image.
   Result<Shown> run();
-  // Why nothing may be known of the finding, though it did not show.
+  // Reasons why the finding may still hold although it did not show.
   const std::vector<std::string>& doubts() const { return executor_.runner().doubts(); }
 
-  // Draws the table on the way, where the target can: on the image with everything persisted, and on the finding's.
-  // Call it before run().
+  // Makes run() draw the table, where the target can: on the image with everything persisted, and on the finding's
+  // image. Call draw_tables() before run().
   void draw_tables() { drawing_ = loaded_.library->draw() != nullptr; }
   // The `Drawing` of reports/EVENTS.md; null where there is none.
   Json drawing() const;
 
-  // Keeps what recovery and the query load and store on the way. Call it before run().
+  // Makes run() keep the loads and stores of recovery and the query. Call keep_steps() before run().
   void keep_steps();
   // The `Steps` of reports/EVENTS.md; null where no recovery was run. Adds to modules().
   Json steps();
-  // What frames count into: the trace's modules and those that steps() has met.
+  // The modules that frames count into: the trace's modules and the modules that steps() has met.
   const std::vector<TraceModule>& modules() const { return frames_.modules(); }
 
  private:
   Result<Shown> replay(const Instant& instant);
-  // The recovered table, asked what the finding was shown by: what is wrong with it goes into `shown_`.
+  // Asks the recovered table the query that showed the finding. A wrong answer goes into `shown_`.
   std::optional<EngineError> judge(const Outcome& recovered);
-  // What was shown as an event, when it is known whether it needs a power cut.
+  // Returns `shown_` as an event, once it is known whether the finding needs a power cut.
   Shown told();
-  // Recovery of the image with everything persisted, drawn. Precondition: nothing is installed.
+  // Draws the table after recovery of the image with everything persisted. Precondition: nothing is installed.
   void draw_visible();
-  // The table that recovery has just opened.
+  // Draws the table that recovery has just opened.
   void draw_into(std::optional<std::vector<DrawnCells::Cell>>* out);
   void show(const Violation& violation, QueryId query, const Outcome& outcome);
   EngineError elsewhere(const std::string& what) const;
@@ -70,7 +70,7 @@ class Reproduction {
   ResultBuffer buffer_;
   ConcreteReplay replay_;
   std::optional<Exposure> shown_;
-  std::unique_ptr<RecoverySteps> steps_;  // null: they are not kept
+  std::unique_ptr<RecoverySteps> steps_;  // null: steps are not kept
   bool recovered_ = false;
 
   bool drawing_ = false;

@@ -128,7 +128,7 @@ bool ClientChoices::in_order(uint32_t lower, Taken of_lower, uint32_t higher, Ta
   return same < same_from_[lower][higher] || at(of_lower, same) < at(of_higher, same);
 }
 
-// What has no alternative counts as taken: no choice before it may break the rule with it.
+// An operation without alternatives counts as taken: no choice before it may break the rule together with it.
 bool ClientChoices::breaks_rule(std::span<const Taken> taken) const {
   std::map<uint64_t, Effects> effects;
   for (size_t thread = 0; thread < threads_.size(); ++thread) {

@@ -1,16 +1,17 @@
-// Which operation a thread takes up next, where the workload leaves that open (`any`, scenarios/SCHEMA.md). The threads
-// with what they have taken up in the end are a *client*; a search over all choices and all schedules judges all
-// clients at once, and clients that begin alike have their common states once.
+// Which operation a thread takes up next, where the workload leaves the choice open (`any`, scenarios/SCHEMA.md). The
+// threads with the operations that they have taken up in the end are a *client*. A search over all choices and all
+// schedules judges all clients at once, and clients that begin alike have their common states once.
 //
 // Not every choice is followed:
-//   - Of threads that are *alike*, two clients are the same if they differ by the order of the threads. So of two
-//     threads that have taken up the same, and may take up the same from here on, the one with the lower number takes
-//     up no operation with a higher number than the other one's: exchanged, they are a client that is followed.
-//   - Where the target does not check whether the key of an insert is present (traits.checks_exists), a client breaks
-//     the target's rule if in some order of its operations an insert meets its key. So does every client that begins
-//     like it, for that order may be the beginning of one of theirs: a choice is left out as soon as it breaks the
-//     rule.
-// A choice is offered only if some client has it. Else a thread would stand before an operation and have none.
+//   - If threads are *alike*, two clients are the same when they differ by the order of the threads. Take two threads
+//     that have taken up the same operations and may take up the same from here on. The thread with the lower number
+//     takes up no operation with a higher number than the other thread's: with the two exchanged, the client is one
+//     that is followed.
+//   - The target need not check whether the key of an insert is present (traits.checks_exists). Then a client breaks
+//     the target's rule if in some order of its operations an insert meets its key. Every client that begins alike
+//     breaks the rule as well, for that order may be the beginning of one of its own orders. A choice is left out as
+//     soon as it breaks the rule. A choice is offered only if some client has it. Otherwise a thread would stand before
+//     an operation and have no choice.
 #ifndef POWERCUT_CHECKER_SCHEDULES_CLIENT_CHOICES_H_
 #define POWERCUT_CHECKER_SCHEDULES_CLIENT_CHOICES_H_
 
@@ -29,28 +30,31 @@ namespace powercut {
 
 class ClientChoices {
  public:
-  // What one thread has taken up: a byte for each operation from the lowest on, its number and one.
+  // The operations that one thread has taken up: one byte for each, from the lowest byte on, which holds its number
+  // plus one.
   using Taken = uint64_t;
 
-  // Throws std::runtime_error with the reason where no client is left, or there are more operations than can be told.
+  // Throws std::runtime_error with the reason where no client is left, or where there are more operations than Taken
+  // has room for.
   explicit ClientChoices(const ThreadWork& work);
 
   bool open() const { return open_; }
-  // Of the alternatives of the thread's next operation, those that a client has, as bits; at least one.
+  // Returns, as bits, which alternatives of the thread's next operation some client has; at least one.
   uint64_t ways(std::span<const Taken> taken, uint32_t thread) const;
   Taken take(Taken taken, uint32_t thread, uint32_t way) const;
-  // Of all that is taken, what the choices to come depend on.
+  // Returns a digest of everything in `taken` that the choices to come depend on.
   uint64_t digest(std::span<const Taken> taken) const;
-  // All of them.
+  // Returns the number of all clients.
   uint64_t clients() const;
 
  private:
   using Effects = std::vector<std::string>;  // of each thread on one key, in order: inserts 'i' and erases 'e'
 
   bool may_be_taken(std::span<const Taken> taken, uint32_t thread, Taken with) const;
-  // Whether the first may be that of the thread with the lower number, as far as both are known.
+  // Whether the thread with the lower number may have taken up `of_lower`, as far as both threads' operations are
+  // known.
   bool in_order(uint32_t lower, Taken of_lower, uint32_t higher, Taken of_higher) const;
-  // Whether some client begins like this.
+  // Whether some client begins with `taken`.
   bool has_client(std::vector<Taken>* taken) const;
   bool breaks_rule(std::span<const Taken> taken) const;
   bool may_meet(const Effects& threads, bool present) const;
@@ -66,7 +70,7 @@ class ClientChoices {
   std::vector<Operation> operations_;                       // by number
   std::vector<std::vector<std::vector<uint8_t>>> threads_;  // the numbers of each operation's alternatives
   bool open_ = false, alike_ = false, checks_exists_ = true;
-  // Of a lower and a higher thread: from which operation on they have the same alternatives.
+  // The operation from which on a lower and a higher thread have the same alternatives.
   std::vector<std::vector<size_t>> same_from_;
   std::set<uint64_t> present_;  // keys that may be there when the threads begin
   mutable std::map<std::pair<Effects, bool>, bool> known_;

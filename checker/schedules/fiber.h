@@ -1,6 +1,7 @@
-// A thread of the target as a fiber: where it stands, what it has read since it could last be told apart, and what of
-// it must come back when the search returns to an earlier state. An image is a copy of the fiber and its live stack
-// between two steps. States share images, and an image that no state has is written again, with the memory that it has.
+// A thread of the target as a fiber. A fiber knows where the thread stands, and the values that it has read since its
+// state was last told apart. It also holds everything that must come back when the search returns to an earlier state.
+// An image is a copy of the fiber and its live stack between two steps. States share images. The memory of an image
+// that no state has is used for the next image.
 #ifndef POWERCUT_CHECKER_SCHEDULES_FIBER_H_
 #define POWERCUT_CHECKER_SCHEDULES_FIBER_H_
 
@@ -17,7 +18,7 @@
 
 namespace powercut {
 
-// Below all that target code works on, so that the windows of the hooks leave them out.
+// The stacks lie below all memory that target code works on, so that the windows of the hooks leave the stacks out.
 inline constexpr uint64_t kStackSize = uint64_t{256} << 10;
 inline constexpr uint64_t kStacks = kLoadHeapBase - (uint64_t{1} << 30);
 inline constexpr uint64_t kMostThreads = POWERCUT_MOST_THREADS;
@@ -26,7 +27,7 @@ inline uint64_t stack_begin(uint32_t thread) { return kStacks + thread * 2 * kSt
 inline uint64_t stack_end(uint32_t thread) { return stack_begin(thread) + kStackSize; }
 
 struct Fiber {
-  // The event that it stands before.
+  // The event that the thread stands before.
   enum class Next : uint8_t {
     kBegin,
     kEnd,
@@ -82,11 +83,12 @@ struct Fiber {
     uses.clear();
     used = 0;
   }
-  // Whether all that it has read still holds these values.
+  // Whether each word of `reads` still holds its value.
   static bool reads_hold(const std::vector<Read>& reads);
-  // Whether it waits for one of these bytes to change.
+  // Whether the thread waits for one of these bytes to change.
   bool waits_for(uint64_t address, uint64_t size) const;
-  // A digest of what tells the thread in one state from itself in another, besides what its operation may answer.
+  // A digest of everything that tells the thread in one state from itself in another, except the answers that its
+  // operation may give.
   uint64_t digest() const;
 };
 
@@ -128,7 +130,7 @@ class FiberImages {
     Image* image_ = nullptr;
   };
 
-  // A copy of a thread; with `has_stack`, of its live stack as well.
+  // Returns a copy of a thread; with `has_stack`, of its live stack as well.
   Ref capture(const Fiber& fiber, uint32_t thread, bool has_stack);
 
  private:

@@ -1,5 +1,5 @@
 // The half of the machine that runs on a fiber, in hooks of target code: whether the thread pauses before the event at
-// hand, and what the event does to memory, buffers and places. What a search asks, and how fibers run, is in
+// hand, and what the event does to memory, buffers and places. The calls of a search, and the running of fibers, are in
 // target_machine.cc.
 #include "checker/schedules/machine_hooks.h"
 
@@ -28,7 +28,7 @@ bool TargetMachine::on_own_stack(uint64_t address) const {
   return address >= stack_begin(current_) && address < stack_end(current_);
 }
 
-// What the code does next depends on its registers and its stack, from the return address of the hook on.
+// The code's next events depend on its registers and its stack, from the return address of the hook on.
 uint64_t TargetMachine::place_in_code(uint64_t stack) const {
   if (tells_by_chain_ || !on_own_stack(stack)) return Fiber::kToldByChain;
   const uint64_t registers = XXH3_64bits(live_, kLiveRegisters * sizeof live_[0]);
@@ -48,7 +48,7 @@ void TargetMachine::use(uint64_t address, uint64_t size, bool writes) {
   if (!is_local(address) && places_.use(current_, &fibers_, address, size, writes)) count_access();
 }
 
-// Of a shared place, by a loop that may only wait.
+// Counts an access of a shared place: a loop of such accesses may only wait.
 void TargetMachine::count_access() {
   Fiber& fiber = fibers_[current_];
   if (++fiber.accesses <= kPatience || fiber.says_when || watching_) return;
@@ -93,8 +93,8 @@ void TargetMachine::check_freed(uint64_t address, uint64_t size) {
   }
 }
 
-// What comes behind the event is another place, also where it is told by the values read. Else a store that changes
-// nothing would lead to the state that it began in, and what follows would not be run.
+// The code behind the event is another place, also where the values read tell the place. Otherwise a store that changes
+// nothing would lead to the state that it began in, and the code behind it would not be run.
 void TargetMachine::pause_before(Next next, uint64_t address, uint64_t place) {
   pause(next, address, place);
   Fiber& fiber = fibers_[current_];
@@ -238,8 +238,8 @@ void TargetMachine::on_mark(const char* name) {
   if (work_.mark) work_.mark(name);
 }
 
-// A turn of a loop. One that has come back to where it was a turn ago, and has stored nothing, does the same again
-// until something that it reads is changed.
+// A turn of a loop. A loop may come back to its state of a turn ago without having stored anything. It then does the
+// same again until some word that it reads is changed.
 void TargetMachine::on_turn(const uint64_t* live, bool waits) {
   const ClearsHookStack clears;
   if (!in_target()) return;

@@ -17,7 +17,7 @@ struct OperationAnswers::Keys {
   struct Running {
     std::optional<uint32_t> all, unread, prefixes;
   };
-  // Of a buffered target: what a power cut may leave of all keys, and that as a number.
+  // For a buffered target: the contents of all keys that a power cut may leave, and a digest of them.
   std::optional<Prefixes> prefixes;
   uint64_t prefixes_digest = 0, legal_digest = 0;
   std::vector<Running> running;  // by thread

@@ -1,6 +1,7 @@
-// What the operations of the threads may still answer, and what a power cut may leave of their keys: in the state at
-// hand of a search. All that depends on the state is one shared, constant value, which a search keeps and gives back.
-// Answers are judged by linearizability (linearizations.h), and by prefixes where the target is buffered (prefixes.h).
+// The answers that the operations of the threads may still give, and the contents that a power cut may leave of their
+// keys. Both belong to the current state of a search. Everything that depends on the state is one shared, constant
+// value, which a search keeps and gives back. Answers are judged by linearizability (linearizations.h), and by prefixes
+// where the target is buffered (prefixes.h).
 #ifndef POWERCUT_CHECKER_SCHEDULES_OPERATION_ANSWERS_H_
 #define POWERCUT_CHECKER_SCHEDULES_OPERATION_ANSWERS_H_
 
@@ -27,15 +28,16 @@ class OperationAnswers {
   OperationAnswers(const ThreadWork& work, uint32_t threads);
 
   void begin(uint32_t thread, const ThreadOperation& operation);
-  // The thread's operation has ended; `found`: what a lookup has found. False: no order of the operations explains it.
+  // Notes that the thread's operation has ended. `found`: the value that a lookup has found. False: no order of the
+  // operations explains the answer.
   bool end(uint32_t thread, const ThreadOperation& operation, powercut_status status,
            const std::optional<std::string>& found);
 
   const State& state() const { return keys_; }
   void restore(const State& state) { keys_ = state; }
-  // A digest of all that later answers depend on.
+  // A digest of everything that later answers depend on.
   uint64_t digest() const;
-  // A digest of what a power cut may leave.
+  // A digest of the contents that a power cut may leave.
   uint64_t legal() const;
   // Why not all answers that are legal are followed; empty where they are.
   const std::string& doubt() const { return doubt_; }

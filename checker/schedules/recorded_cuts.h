@@ -16,9 +16,10 @@ class RecordedCuts {
   // `before`: the history of the run before the threads. `append` outlives this.
   RecordedCuts(const History& before, bool eadr, const std::function<void(const Event&)>& append);
 
-  // Appends the event, numbered from `first_event` on, behind a crash point where it is one.
+  // Appends the event, numbered from `first_event` on. Where the event needs a crash point, appends the crash point
+  // first.
   void add(const Event& event, uint64_t first_event);
-  // Appends a crash point, unless nothing came since the last one.
+  // Appends a crash point, unless no event came since the last crash point.
   void cut();
   uint64_t count() const { return cuts_; }
   const History& history() const { return history_; }

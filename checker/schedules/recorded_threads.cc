@@ -128,7 +128,7 @@ class Threads {
   static void* enter(void* thread) {
     self = static_cast<Thread*>(thread);
     Threads& all = *threads_now;
-    // What allocates must not do so while another thread's allocations are the target's.
+    // No call here may allocate while another thread's allocations count as the target's.
     all.turn_.take();
     self->stack = own_stack();
     thread_locals();

@@ -1,13 +1,13 @@
-// A phase of threads on threads of the system, which is recorded once: one schedule, that the machine chooses.
+// A phase of threads on threads of the system, recorded once: one schedule, which the machine chooses.
 //
-// A thread has the *turn* while it runs code of the target. It takes it at a hook, keeps it through the access that the
-// hook announces, and gives it up at the next hook, where whoever is quickest goes on. So accesses have one order, and
-// the events of the recording are in it. Locks, waiting loops and threads that an operation starts come to the
-// stand-ins of the runtime (thread_hooks.h), as they do when schedules are searched; only who goes on is decided
-// elsewhere.
+// A thread has the *turn* while it runs code of the target. The thread takes the turn at a hook and keeps it through
+// the access that the hook announces. It gives the turn up at the next hook, where the quickest thread goes on.
+// Accesses therefore have one order, which the events of the recording follow. Locks, waiting loops and threads that an
+// operation starts come to the stand-ins of the runtime (thread_hooks.h), as in a search of schedules; only the choice
+// of the next thread is made elsewhere.
 //
-// Known inaccuracies: code without hooks keeps the turn until its next hook. If it waits there for another thread, the
-// recording does not end, and is given up by who supervises it.
+// Known inaccuracies: code without hooks keeps the turn until its next hook. If such code waits for another thread, the
+// recording does not end, and its supervisor gives it up.
 #ifndef POWERCUT_CHECKER_SCHEDULES_RECORDED_THREADS_H_
 #define POWERCUT_CHECKER_SCHEDULES_RECORDED_THREADS_H_
 
@@ -26,9 +26,10 @@ struct RecordedThreads {
   std::string unsupported;  // an operation that answered UNSUPPORTED
 };
 
-// `append` is given the events of the schedule, and a crash point before each event that raises a floor and at each
-// begin and end of an operation: between two of these what a power cut may leave only grows. When something goes wrong
-// by itself, a trouble is the last. `progress` hears of each turn.
+// `append` is given the events of the schedule and its crash points. A crash point stands before each event that raises
+// a floor, and at each begin and end of an operation. Between two crash points the images that a power cut may leave
+// only grow in number. When the schedule goes wrong without a power cut, a trouble is the last event. `progress` is
+// called at each turn.
 RecordedThreads record_threads(const ThreadWork& work, bool eadr, const std::function<void()>& progress,
                                const std::function<void(const Event&)>& append);
 

@@ -49,8 +49,9 @@ bool SharedPlaces::use(uint32_t thread, std::vector<Fiber>* fibers, uint64_t add
   return shared;
 }
 
-// A place races if another thread has used it since its last visible event, and one of the two uses changes it. Then
-// its use is a visible event itself, and what that thread did before came before this one. False: it is not shared.
+// A place races if another thread has used the place since that thread's last visible event, and one of the two uses
+// changes it. Then the use is a visible event itself, and everything that the other thread did before came before this
+// event. Returns false if the place is not shared.
 bool SharedPlaces::use(uint32_t thread, std::vector<Fiber>* fibers, uint64_t place, bool changes) {
   if (!shared_.contains(place)) return false;
   Fiber& fiber = (*fibers)[thread];

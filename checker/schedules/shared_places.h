@@ -1,6 +1,6 @@
-// Which places threads share, and which of these race. A place is a word, or a line of the pool; it is shared if two
-// threads use it and one of them changes it, and it races if no visible event has kept two such uses apart. Both are
-// learnt as schedules are run, and when there are more of them the search begins again.
+// Which places threads share, and which shared places race. A place is a word, or a line of the pool. A place is shared
+// if two threads use it and one of them changes it; it races if no visible event has kept two such uses apart. The
+// search learns of shared and racing places as schedules are run, and begins again when it has learnt of more.
 #ifndef POWERCUT_CHECKER_SCHEDULES_SHARED_PLACES_H_
 #define POWERCUT_CHECKER_SCHEDULES_SHARED_PLACES_H_
 
@@ -25,7 +25,7 @@ class SharedPlaces {
   bool shows_shared() const { return shows_shared_; }
   // How many places are known to be shared, or to race.
   uint64_t count() const { return shared_.size() + racing_.size(); }
-  // Whether there are more of them since the last call.
+  // Whether more places were found to be shared, or to race, since the last call.
   bool take_more() { return std::exchange(more_, false); }
 
   bool in_pool(uint64_t address) const { return address - kPoolBase < pool_size_; }
@@ -34,7 +34,7 @@ class SharedPlaces {
   // Whether other threads can tell when the thread makes the access.
   bool is_visible(uint32_t thread, uint64_t address, uint64_t size, bool writes);
   bool is_visible(uint32_t thread, uint64_t place, bool changes);
-  // The thread makes the access. Whether a word of it is shared.
+  // Notes that the thread makes the access. Returns whether a word of the access is shared.
   bool use(uint32_t thread, std::vector<Fiber>* fibers, uint64_t address, uint64_t size, bool writes);
   bool use(uint32_t thread, std::vector<Fiber>* fibers, uint64_t place, bool changes);
 

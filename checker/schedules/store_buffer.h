@@ -1,12 +1,12 @@
-// The store buffer of one thread: what it has stored, flushed and fenced, and nobody else sees yet. x86-TSO (Sewell,
-// Sarkar, Owens, Zappa Nardelli and Myreen, CACM 2010) with flushes and `sfence` in the buffer (PTSOsyn, Khyzha and
-// Lahav, POPL 2021), which leave it in the order in which they came.
+// The store buffer of one thread: its stores, flushes and fences that no other thread sees yet. The base is x86-TSO
+// (Sewell, Sarkar, Owens, Zappa Nardelli and Myreen, CACM 2010). Flushes and `sfence` are in the buffer, too (PTSOsyn,
+// Khyzha and Lahav, POPL 2021). All entries leave the buffer in the order in which they came.
 //
-// Memory holds what all threads see. While the thread runs, its buffer lies over it, so that its loads find its own
-// stores: `lay` before it goes on, `lift` when it stops.
+// Memory holds the bytes that all threads see. While the thread runs, its buffer lies over it, so that its loads find
+// its own stores: `lay` before it goes on, `lift` when it stops.
 //
-// Left out: that a flush of one line passes stores of others, and a non-temporal store all of them (Raad et al., POPL
-// 2020, order table). Both would only come earlier.
+// Two cases are left out (Raad et al., POPL 2020, order table): a flush of one line may pass stores to other lines, and
+// a non-temporal store may pass all stores. Both would only come earlier.
 #ifndef POWERCUT_CHECKER_SCHEDULES_STORE_BUFFER_H_
 #define POWERCUT_CHECKER_SCHEDULES_STORE_BUFFER_H_
 
@@ -35,10 +35,10 @@ class StoreBuffer {
   void pop() { entries_.erase(entries_.begin()); }
   // The thread that runs is about to store.
   void store(uint64_t address, uint64_t at, std::span<const uint8_t> value, bool visible);
-  // A flush or a fence.
+  // Adds a flush or a fence.
   void push(uint64_t address, bool visible);
   size_t size() const { return entries_.size(); }
-  // To the last one.
+  // Adds the event to the last entry.
   void add(const KeptEvent& event) { entries_.back().events.push_back(event); }
   void lay();
   void lift();

@@ -23,7 +23,7 @@ using boost::context::detail::jump_fcontext;
 using boost::context::detail::make_fcontext;
 using boost::context::detail::transfer_t;
 
-// Of the target's heap, for each thread: what one allocates is then the same in all schedules.
+// Bytes of the target's heap for each thread: a thread's allocations are then the same in all schedules.
 constexpr uint64_t kHeapOfThread = uint64_t{8} << 20;
 constexpr size_t kClearedStack = 8 << 10;
 
@@ -448,7 +448,7 @@ Digest TargetMachine::state() const {
   return {hash.high64, hash.low64};
 }
 
-// What is legal, and what there may be: all that judging an image depends on.
+// The legal contents and the possible images: judging an image depends on nothing else.
 Digest TargetMachine::frontier() const { return {lines_.frontier(), answers_.legal()}; }
 
 std::string TargetMachine::thread_name(uint32_t thread) const {

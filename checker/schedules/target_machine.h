@@ -2,22 +2,23 @@
 // on stacks at fixed addresses, driven by the hooks that instrumented code calls anyway.
 //
 // A thread stands before its next *visible* event: an operation's begin or end, an access of a place that races
-// (shared_places.h), or an event that makes something durable. Nobody else can see the events between two of these, so
-// they are done in one step. This class joins the parts: fibers and their images (fiber.h), changed words
-// (word_journal.h), places, what operations may answer (operation_answers.h), and the hooks (machine_hooks.cc).
+// (shared_places.h), or an event that makes something durable. No other thread can see the events between two visible
+// events, so they are done in one step. This class joins the parts: fibers and their images (fiber.h), changed words
+// (word_journal.h), places (shared_places.h), the answers that operations may give (operation_answers.h), and the hooks
+// (machine_hooks.cc).
 //
-// With store buffers, each thread has a second one beside it, its *gate*: a step of it lets the buffer's first entry
-// leave, and those behind it of which others cannot tell. Locked instructions, `mfence`, functions of locks and the end
-// of an operation wait until the buffer is empty.
+// With store buffers, each thread has a second one beside it, its *gate*: a step of the gate lets the buffer's first
+// entry leave, and the entries behind it that other threads cannot notice. Locked instructions, `mfence`, functions of
+// locks and the end of an operation wait until the buffer is empty.
 //
-// To return to a state costs what has changed since: memory by a journal of the stores, a fiber by a copy of its live
-// stack. Two states are the same if memory, what is pending, what the operations may answer, and each thread's place
-// are. A thread's place is told by its registers and its stack. Where the runtime has called a hook for the code, as in
-// memcpy, it is told by the values that the thread has read since its operation began: code does the same after the
-// same reads.
+// A return to a state costs as much as has changed since: memory by a journal of the stores, a fiber by a copy of its
+// live stack. Two states are the same if they share memory, pending lines, the answers that the operations may give,
+// and each thread's place. A thread's place is told by its registers and its stack. Where the runtime has called a hook
+// for the code, as in memcpy, the place is told by values. They are the values that the thread has read since its
+// operation began: code does the same after the same reads.
 //
-// Known inaccuracies: what uninstrumented code loads of heap and globals is not seen; and it runs without scheduling
-// points.
+// Known inaccuracies: loads of heap and globals by uninstrumented code are not seen; and such code runs without
+// scheduling points.
 #ifndef POWERCUT_CHECKER_SCHEDULES_TARGET_MACHINE_H_
 #define POWERCUT_CHECKER_SCHEDULES_TARGET_MACHINE_H_
 
@@ -57,8 +58,8 @@ class TargetMachine final : public ScheduleMachine {
     bool followed = true;  // false: the engine could not go on, and the target need not be at fault
   };
 
-  // One at a time: hooks and signals are the process's. `model`: where the run before the schedules has left the pool.
-  // All arguments outlive it.
+  // Only one machine may exist at a time: hooks and signals are the process's. `model`: the state in which the run
+  // before the schedules has left the pool. All arguments outlive this.
   TargetMachine(const ThreadWork& work, const ClientChoices& choices, const Model& model);
   ~TargetMachine() override;
   TargetMachine(const TargetMachine&) = delete;
@@ -66,7 +67,8 @@ class TargetMachine final : public ScheduleMachine {
 
   // The events of the schedule at hand, and the number of the thread of each: clients from 1 on, then the target's own.
   const std::vector<KeptEvent>& events() const { return events_; }
-  // A number for each step of the schedule at hand that no other step has: what two schedules have in common.
+  // A number for each step of the schedule at hand that no other step has. Equal numbers show which steps two schedules
+  // have in common.
   struct Step {
     uint64_t number;
     size_t events;  // so many when it was done
@@ -76,15 +78,15 @@ class TargetMachine final : public ScheduleMachine {
   // Makes every use of a shared place visible, not only those of places that race: the slow, obvious way, which also
   // learns which places race.
   void show_shared(bool on) { places_.show_shared(on); }
-  // How many are known to be shared, or to race.
+  // How many places are known to be shared, or to race.
   uint64_t places() const { return places_.count(); }
-  // Tells each place in the code by the values that were read: as well a slow way.
+  // Tells each place in the code by the values that were read: another slow way.
   void tell_by_chain(bool on) { tells_by_chain_ = on; }
-  // Why schedules that were run are not all that the target can do; empty where nothing is known.
+  // Why the target can do more than the schedules that were run show; empty where no reason is known.
   std::string doubt() const;
-  // An operation of the threads, or of those behind them, that answered UNSUPPORTED; empty where there was none.
+  // An operation of the threads, or of the phases behind them, that answered UNSUPPORTED; empty where there was none.
   const std::string& unsupported() const { return unsupported_; }
-  // The first operation that has ended in no schedule so far; empty where each has.
+  // The first operation that has ended in no schedule so far; empty where each operation has ended in some schedule.
   std::string never_ended() const;
 
   uint32_t threads() const override { return fibers() * (work_.store_buffers ? 2 : 1); }
@@ -105,7 +107,7 @@ class TargetMachine final : public ScheduleMachine {
 
  private:
   using Next = Fiber::Next;
-  // Turns of loops in one step, beyond which it does not end.
+  // Turns of loops in one step, beyond which the step counts as one without end.
   static constexpr int64_t kMostTurns = 20'000'000;
   // Accesses of shared places without a store after which a thread's loop is looked at for one that only waits.
   static constexpr uint32_t kPatience = 8;
@@ -128,7 +130,7 @@ class TargetMachine final : public ScheduleMachine {
   void run_background(uint32_t thread, uint32_t number);
   void run_operation(Fiber* fiber, const ThreadOperation& operation);
   void pause(Next next, uint64_t address, uint64_t place = Fiber::kBetweenCalls, bool buffer_empty = false);
-  // The same before an event that reads nothing: a store or a flush.
+  // Pauses before an event that reads nothing: a store or a flush.
   void pause_before(Next next, uint64_t address, uint64_t place);
   void go_on(uint32_t thread);
   void begin_step(uint32_t thread);
@@ -144,7 +146,7 @@ class TargetMachine final : public ScheduleMachine {
   // ---- in hooks (machine_hooks.cc) -------------------------------------------------------------------
   template <typename Listener>
   friend powercut_sink sink_of(Listener* self);
-  // Code of the target runs, and on a fiber.
+  // Whether code of the target runs, on a fiber.
   bool in_target() { return is_engine_thread() ? running_ && in_call_ : heard_beside(); }
   bool is_engine_thread() const { return pthread_self() == engine_thread_; }
   bool heard_beside();
@@ -164,7 +166,7 @@ class TargetMachine final : public ScheduleMachine {
   bool is_local(uint64_t address) const;
   void on_event(const Event& event);
   void make_event(const Event& event);
-  // The events of what `record` records go to the running thread's buffer, with its last entry.
+  // The events that `record` records go to the running thread's buffer, with its last entry.
   template <typename Record>
   void into_buffer(Record record) {
     buffering_ = true;
@@ -172,7 +174,8 @@ class TargetMachine final : public ScheduleMachine {
     buffering_ = false;
   }
   StoreBuffer& buffer() { return fibers_[current_].buffer; }
-  // Whether a store, flush or fence goes to the buffer. Else nobody can tell it from one that is seen at once.
+  // Whether a store, flush or fence goes to the buffer. Otherwise no thread can tell the event from one that is seen at
+  // once.
   bool goes_to_buffer(bool visible) { return work_.store_buffers && (visible || !buffer().empty()); }
   bool on_own_stack(uint64_t address) const;
   bool can_pause() const;
@@ -218,8 +221,8 @@ class TargetMachine final : public ScheduleMachine {
   std::vector<KeptEvent> events_;
   std::vector<Step> steps_;
   uint64_t steps_made_ = 0;
-  // While a store lands under eadr: which threads stood at a cut before it, as bits. It may have woken some; a cut in
-  // the middle of it is one in which they have not gone on.
+  // While a store lands under eadr: the threads that stood at a cut before the store, as bits. The store may have woken
+  // some of these threads; at a cut in the middle of the store they have not gone on.
   std::optional<uint32_t> cuts_in_flight_;
   std::optional<FoundTrouble> trouble_;
   std::string doubt_, unsupported_;

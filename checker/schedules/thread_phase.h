@@ -1,5 +1,5 @@
-// A phase of threads: led through the schedules that the plan asks for, and written to the trace as a tree of them
-// (tracer/format/FORMAT.md), with a crash point wherever a power cut leaves what it has not left before.
+// A phase of threads: led through the schedules that the plan asks for, and written to the trace as a tree of schedules
+// (tracer/format/FORMAT.md). A crash point stands wherever a power cut leaves images that no earlier cut has left.
 #ifndef POWERCUT_CHECKER_SCHEDULES_THREAD_PHASE_H_
 #define POWERCUT_CHECKER_SCHEDULES_THREAD_PHASE_H_
 
@@ -18,11 +18,11 @@ namespace powercut {
 
 class ThreadPhase final : public Announcer, public PhaseOfThreads {
  public:
-  // All arguments outlive this. From here on the recorder's events come by here.
+  // All arguments outlive this. From here on the recorder's events go through append().
   ThreadPhase(const Plan& plan, const TargetLibrary& library, const powercut_traits& traits, const Pool& pool,
               TraceWriter* writer, Recorder* recorder);
 
-  // What the recording tells: operations, phases and cuts before the threads.
+  // Takes an event of the recording: operations, phases and cuts before the threads.
   void append(const Event& event) override;
   std::optional<EngineError> run(const Phase& phase, powercut_table* table, const OnMark& mark,
                                  Progress* progress) override;
@@ -36,7 +36,7 @@ class ThreadPhase final : public Announcer, public PhaseOfThreads {
   void write_schedule();
   // The operations of the threads, and of all phases behind them.
   void add_operations(const Phase& phase, ThreadWork* work);
-  // Whether the target has all that they ask for.
+  // Returns an error if the target lacks something that the threads ask for.
   std::optional<EngineError> refuse(const ThreadWork& work) const;
   std::optional<EngineError> search(const ThreadWork& work, Progress* progress);
   std::optional<EngineError> record(const ThreadWork& work, Progress* progress);

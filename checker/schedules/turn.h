@@ -1,5 +1,5 @@
-// The turn of threads that the system runs: the thread that has it runs code of the target, alone. Whichever thread is
-// quickest takes it, so the order is the machine's.
+// The turn of threads that the system runs: the thread that has the turn runs code of the target, alone. Whichever
+// thread is quickest takes the turn, so the machine decides on the order.
 #ifndef POWERCUT_CHECKER_SCHEDULES_TURN_H_
 #define POWERCUT_CHECKER_SCHEDULES_TURN_H_
 
@@ -21,7 +21,7 @@ class Turn {
     waiting_.fetch_sub(1, std::memory_order_relaxed);
   }
   void give() { taken_.clear(std::memory_order_release); }
-  // The thread that gives the turn up would be quickest, were it not for a short wait.
+  // Gives the turn up and takes it again. Without a short wait the same thread would always be quickest.
   void change() {
     give();
     for (int i = 0; i < 64 && waiting_.load(std::memory_order_relaxed) > 0; ++i) _mm_pause();

@@ -1,6 +1,6 @@
-// What of the process is ours while threads of the target run: the sink of the hooks, the windows in which accesses are
-// announced, the heap's events, traps of the pool, signals of faults and the stand-ins for calls of threads. Whoever
-// runs the threads, in schedules that a search leads or as the system does, listens through the same members.
+// The parts of the process that are ours while threads of the target run. Hooks have a sink, and windows in which
+// accesses are announced. The heap has events, the pool traps, faults signals, and calls of threads stand-ins. Two
+// runners listen through the same members: a search that leads schedules, and a recording on threads of the system.
 #ifndef POWERCUT_CHECKER_SCHEDULES_WATCHED_CODE_H_
 #define POWERCUT_CHECKER_SCHEDULES_WATCHED_CODE_H_
 
@@ -65,7 +65,7 @@ inline void watch_code(const Watch& watch) {
   virtual_world.recording = true;
   __powercut_scheduler = watch.scheduler;
 }
-// All but the sink and the windows, which are the caller's to set.
+// Ends the watch, except for the sink and the windows, which the caller sets.
 inline void unwatch_code() {
   __powercut_scheduler = {};
   virtual_world.recording = false;

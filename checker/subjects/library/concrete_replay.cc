@@ -69,8 +69,8 @@ std::optional<std::string> ConcreteReplay::recover(size_t depth) {
   return descend(depth, cuts, stores);
 }
 
-// Fences between which recovery stored nothing share the number of stores; they differ in what is durable. The
-// image is of the first of them that allows it: what follows depends on the image alone.
+// Fences between which recovery stored nothing share the number of stores; their durable contents differ. The image
+// belongs to the first fence that allows it. Whatever follows depends on the image alone.
 std::optional<std::string> ConcreteReplay::descend(size_t depth, const std::vector<Cut>& cuts,
                                                    const std::vector<NestedStore>& stores) {
   const ConcreteImage::Nested& wanted = wanted_->nested[depth];
@@ -94,8 +94,8 @@ std::optional<std::string> ConcreteReplay::descend(size_t depth, const std::vect
          ", or its stores are not the given ones";
 }
 
-// A line is decided when the finding's executions observed it: what one cut has left may be read after the next one
-// only. These read whole contents, so they can confirm that, not find it out.
+// A line is decided when any of the finding's executions observed it: a line that one cut has left may be read only
+// after the next cut. A replay reads whole contents, so its reads can confirm a decided line but not find one.
 void ConcreteReplay::note_reads() {
   std::vector<uint64_t> read = reads_;
   read.insert(read.end(), executor_->reads().lines().begin(), executor_->reads().lines().end());

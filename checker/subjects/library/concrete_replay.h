@@ -1,5 +1,5 @@
 // Runs recovery on one concrete crash image: every pending line holds one content, so nothing branches and nothing is
-// remembered. Recovery runs once for each cut; what follows the last one is the caller's.
+// remembered. Recovery runs once for each cut; the caller decides which calls follow the last cut.
 //
 // Nothing in the image is taken on trust: every content must be one that its line may have at that cut. An image that
 // no power cut can leave shows nothing. Reproducing a finding and judging images share this.
@@ -33,7 +33,7 @@ struct ConcreteImage {
 
 class ConcreteReplay {
  public:
-  // Called with the recovered state in place; it is taken back afterwards.
+  // Called with the recovered state in place. The replay undoes that state afterwards.
   using Then = std::function<void(const Outcome& recovered)>;
 
   // All arguments outlive this.
@@ -41,16 +41,17 @@ class ConcreteReplay {
       : executor_(executor), oracle_(oracle), buffer_(buffer) {}
 
   // `legal`: the lines that are pending at the first cut, with all their candidates; the pool holds every other line.
-  // Returns why the image is none of these, or nothing once `then` was called. The result of recovery is in the buffer.
+  // Returns why the crash point cannot leave the image, or nothing once `then` was called. The result of recovery is in
+  // the buffer.
   std::optional<std::string> run(const ConcreteImage& image, const LineSets& legal, const Then& then);
 
   // Called before the recovery that follows the last cut.
   void before_last(std::function<void()> call) { before_last_ = std::move(call); }
 
-  // The image at hand, cut by cut, for a report: within `then`.
+  // The image at hand, cut by cut, for a report. Call this function within `then`.
   const Image& image() const { return image_; }
-  // Corrects `decided` of the image's lines: those that no recovery, and nothing after the last one, has observed are
-  // not. Within `then`.
+  // Clears `decided` of every line that no recovery, and no call after the last recovery, has observed. Call this
+  // function within `then`.
   void note_reads();
 
  private:

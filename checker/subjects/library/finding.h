@@ -8,9 +8,9 @@
 
 namespace powercut {
 
-// `frames` resolves the stacks of the exposure's execution.
+// Returns the exposure as a finding. `frames` resolves the stacks of the exposure's execution.
 Finding finding_of(const Exposure& exposure, const TraceFollower& follower, FrameResolver* frames);
-// What went wrong in a schedule of threads, as a finding that needs no power cut.
+// Returns the trouble that a schedule of threads ran into, as a finding that needs no power cut.
 Exposure exposure_of(const TraceFollower::FoundTrouble& trouble);
 
 }  // namespace powercut

@@ -11,7 +11,8 @@
 namespace powercut {
 namespace {
 
-// What threads have taken up in the schedule, one after the other: where the workload leaves it open, the client.
+// The operations that the threads have taken up in the schedule, thread by thread: the client, where the workload
+// leaves the choice open.
 Json client_json(const std::vector<KeptEvent>& schedule) {
   std::map<uint32_t, Json> programs;  // by thread
   for (const KeptEvent& kept : schedule) {
@@ -30,8 +31,9 @@ Json client_json(const std::vector<KeptEvent>& schedule) {
   return out;
 }
 
-// What is the same of two failures of one query: the invariant, and where an execution died. Not the very answer: a
-// table that is wrong without a cut may answer otherwise when something is lost as well.
+// Two failures of one query have the same symptom if they share the invariant and the place where an execution died.
+// The very answer does not count: a table that is wrong without a cut may answer otherwise when something is lost as
+// well.
 std::string symptom_of(const Exposure& exposure) {
   const std::string& invariant = exposure.underlying.empty() ? exposure.violation.invariant : exposure.underlying;
   const std::vector<uint64_t>& stack = exposure.outcome.stack;
@@ -100,7 +102,7 @@ void FunctionalCheck::judge(const std::vector<Exposure>& exposures, bool trusted
   std::set<std::string> told;  // many images of one functional bug are one finding
   std::vector<size_t> order;
   const auto by_probe = [&](size_t i) { return stops_ && uncut[i] && uncut[i]->violation.invariant == "unusable"; };
-  // Where the first one ends the run: what is wrong in the table says more than a probe that goes wrong for it.
+  // Where the first finding ends the run: a wrong answer of the table says more than a probe that fails because of it.
   for (const bool probes : {false, true}) {
     for (size_t i = 0; i < exposures.size(); ++i) {
       if (by_probe(i) == probes) order.push_back(i);

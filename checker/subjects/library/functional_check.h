@@ -1,15 +1,15 @@
-// Whether a finding needs a power cut. What goes wrong is asked again on the image that has lost nothing: every store
-// that was made is durable, and recovery is not cut. If the same query goes wrong there in the same way, no order of
-// flushes and fences is at fault: the operation stores the wrong thing, or recovery and queries misread it.
+// Whether a finding needs a power cut. The finding's query is asked again on the image that has lost nothing: every
+// store that was made is durable, and recovery is not cut. If the same query goes wrong there in the same way, no order
+// of flushes and fences is at fault: the operation stores the wrong thing, or recovery and queries misread it.
 //
-// In the middle of an operation that is not enough. An operation that is not atomic is seen half done there without any
-// loss, and still takes a crash to be seen. So such a finding waits for the end of its operation, where nothing is half
-// done, and is asked once more.
+// In the middle of an operation one more query is not enough. An operation that is not atomic is half done there
+// without any loss, and still only a crash shows the half. Such a finding waits for the end of its operation, where
+// nothing is half done, and is asked once more.
 //
 // A run may stop at the first finding that needs no power cut (`stop_at_first`): every answer after it is in doubt.
 //
-// Of a scenario that cuts the power itself every finding counts as one that needs it: what that cut lost is gone from
-// then on.
+// If the scenario itself cuts the power, every finding counts as one that needs a power cut: the stores that the cut
+// lost are gone from then on.
 #ifndef POWERCUT_CHECKER_SUBJECTS_LIBRARY_FUNCTIONAL_CHECK_H_
 #define POWERCUT_CHECKER_SUBJECTS_LIBRARY_FUNCTIONAL_CHECK_H_
 
@@ -47,16 +47,18 @@ class FunctionalCheck {
   void stop_at_first() { stops_ = true; }
   bool stopped() const { return stopped_; }
 
-  // What exploring the crash point at hand has shown. Preconditions: the follower has followed the model to it, and
-  // nothing of it is installed in the executor but the lines of the first cut.
-  // `trusted`: false when the executor does not hold what it should, so that nothing may be run any more.
+  // Reports the exposures of the crash point at hand, or keeps them waiting for the end of the operation.
+  // Preconditions: the follower has followed the model to the crash point, and only the lines of the first cut are
+  // installed in the executor. `trusted`: false when the executor's memory is wrong, so that nothing may be run any
+  // more.
   void judge(const std::vector<Exposure>& exposures, bool trusted = true);
-  // A finding that is known to need no power cut.
+  // Reports a finding that is known to need no power cut.
   void tell(const Exposure& exposure) { report(event(exposure)); }
   // Whether findings wait for the end of their operation, and a crash point at which they can be settled.
   bool waiting() const { return !waiting_.empty(); }
   bool settles_here() const { return !follower_->history().in_flight(); }
-  // Settles what waits: here, or, where the trace has ended, as findings that need a power cut.
+  // settle() asks the waiting findings again here and reports them. give_up(), where the trace has ended, reports them
+  // as findings that need a power cut.
   void settle();
   void give_up();
 
@@ -67,7 +69,7 @@ class FunctionalCheck {
     Json with_cut, without_cut;  // the finding in the one case and in the other
   };
 
-  // What goes wrong with each of the queries when nothing is lost; nothing where all is as it must be.
+  // Returns, for each query, its wrong answer when nothing is lost; nothing where the answer is right.
   std::vector<std::optional<Exposure>> ask(const std::vector<QueryId>& queries);
   Json event(const Exposure& exposure) const;
   // Reports the finding, unless the run has stopped at an earlier one.

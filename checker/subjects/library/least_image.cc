@@ -10,7 +10,7 @@
 namespace powercut {
 namespace {
 
-// Of the visible lines that were read, how many are looked at for whether the answer needs them.
+// Number of visible lines, among the lines that were read, for which the search asks whether the answer needs them.
 constexpr size_t kMostNeeded = 64;
 
 LineSet part_of(const LineSet& set, uint32_t first, uint32_t end, bool lost) {

@@ -1,24 +1,25 @@
-// The least image that shows a wrong answer: what a finding tells of, and is named by.
+// The least image that shows a wrong answer. A finding tells of this image and is named by it.
 //
-// An exploration meets a wrong answer on some image, and which one depends on the strategy. This search depends on
-// nothing but the crash point, the query and the answer, so that a finding is the same however it was met:
+// An exploration meets a wrong answer on some image, and the strategy decides on which. This search depends on nothing
+// but the crash point, the query and the answer. A finding is then the same however it was met:
 //   1. the fewest lines lost (that is, not as the program saw them), and of these sets the one with the highest lines:
 //      roots and headers lie low, and say least;
 //   2. of each lost line, from the highest down, the last content that still shows the answer: later contents hold more
 //      stores;
-//   3. under a second cut: 1 and 2 for what the first cut left, then the first instant of recovery at which a cut shows
-//      the answer, then 1 and 2 for what that cut left, and so on inwards.
-// A line is `decided` in it when the answer needs it: it is lost, or the answer is not given once it is lost as well.
+//   3. under a second cut: 1 and 2 for the lines that the first cut left. Then the first instant of recovery at which a
+//      cut shows the answer. Then 1 and 2 for the lines that this second cut left, and so on inwards. A line of the
+//      image is `decided` when the answer needs the line: the line is lost, or the answer is not given once the line is
+//      lost as well.
 //
 // Sets are not tried one by one. A question is "do the images in which these lines are open and the others as the
 // program saw them show the answer?"; one execution that branches by what it reads answers it for all of these images
 // (EXPLORER.md). More open lines have more images, so the question is monotone, and a binary search gives the same as
 // asking line by line.
 //
-// Known limits, each of them the same for every strategy: with more than kLinesTriedAlone pending lines, of which the
-// highest are tried alone, or three of many lost, 1. finds a set from which no line can be left out, which need not be
-// the smallest; a question that takes more than kMostExecutions counts as "no"; a search that takes more than
-// kMostInAll finds nothing, as one does that the executor is told to leave.
+// Known limits, each the same for every strategy. With more than kLinesTriedAlone pending lines, only the highest are
+// tried alone. Then, or with three of many lost, 1. finds a set from which no line can be left out; a smaller set may
+// exist. A question that takes more than kMostExecutions counts as "no". A search that takes more than kMostInAll finds
+// nothing, nor does a search that the executor is told to leave.
 #ifndef POWERCUT_CHECKER_SUBJECTS_LIBRARY_LEAST_IMAGE_H_
 #define POWERCUT_CHECKER_SUBJECTS_LIBRARY_LEAST_IMAGE_H_
 
@@ -52,13 +53,15 @@ class LeastImage {
     Outcome outcome;  // of recovery, or of the query, that gave the answer
   };
 
-  // Both outlive this. Nothing may be installed or running when find() is called, and nothing is left behind.
+  // Both arguments outlive this. Nothing may be installed or running when find() is called, and find() leaves nothing
+  // installed.
   LeastImage(Executor* executor, Oracle* oracle) : executor_(executor), oracle_(oracle) {}
 
   // `legal`: the lines that are pending at the crash point, with all their candidates. Nothing when the search found no
   // image within its limits.
   std::optional<Shown> find(const Question& question, const LineSets& legal);
-  // What another query answers on the image that find() found last; empty when it cannot be asked there.
+  // Returns the answer of another query on the image that find() found last; empty when the query cannot be asked
+  // there.
   std::string answer(QueryId query);
 
  private:
@@ -79,7 +82,7 @@ class LeastImage {
 
   size_t last() const { return levels_.size() - 1; }
   LineSets legal(size_t depth) const;
-  // Whether some image of what the levels leave open gives the answer.
+  // Whether some image that the levels leave open gives the answer.
   bool shown();
   // Images that were not looked at count as "no": no answer is to be believed from then on.
   bool given_up() const { return executor_->stopped() || in_all_ + executions_ > kMostInAll; }
@@ -88,7 +91,7 @@ class LeastImage {
   bool gives_answer(const Outcome& recovered);
   bool askable(QueryId query) const;
 
-  // 1. and 2. for one level; those above it are settled.
+  // Does 1. and 2. for one level. The levels above it are settled.
   void settle(size_t depth);
   bool shown_with_open(size_t depth, const std::vector<size_t>& lines);
   std::vector<size_t> fewest_lost(size_t depth);

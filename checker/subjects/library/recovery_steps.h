@@ -1,11 +1,11 @@
-// What recovery, and the query that showed a finding, load from the crash image and store to it, in order: so that a
-// reader of the finding can go through them one by one.
+// The loads and stores of recovery, and of the query that showed a finding, on the crash image. They are in order, so
+// that a reader of the finding can go through them one by one.
 //
 // The listener stands in front of the executor's own one. Steps of one kind, one call stack and one run of bytes are
-// one step. An execution may make millions of steps, so few are kept: the first, the last, and in between those on
-// lines that were pending at the cut. How many there are in all is told.
+// one step. An execution may make millions of steps, so few are kept: the first, the last, and in between the steps on
+// lines that were pending at the cut. The total number of steps is told.
 //
-// Known inaccuracy: code that calls no hooks is told only as far as its accesses fault (tracer/world/pool_traps.h).
+// Known inaccuracy: of code that calls no hooks, only the accesses that fault are told (tracer/world/pool_traps.h).
 #ifndef POWERCUT_CHECKER_SUBJECTS_LIBRARY_RECOVERY_STEPS_H_
 #define POWERCUT_CHECKER_SUBJECTS_LIBRARY_RECOVERY_STEPS_H_
 
@@ -24,7 +24,7 @@ namespace powercut {
 
 class RecoverySteps {
  public:
-  // Steps that are kept at each end, and of those on pending lines in between.
+  // Number of steps that are kept at each end, and of steps on pending lines in between.
   static constexpr size_t kMost = 100;
   // Bytes of one step that are kept.
   static constexpr uint64_t kMostBytes = 64;
@@ -36,7 +36,7 @@ class RecoverySteps {
   RecoverySteps(const RecoverySteps&) = delete;
   RecoverySteps& operator=(const RecoverySteps&) = delete;
 
-  // Steps are taken from here on until end(), as those of `part`. Call both between executions.
+  // begin() starts to keep steps, as steps of `part`, and end() stops. Call both between executions.
   void begin(Part part);
   void end();
 

@@ -104,7 +104,8 @@ int rank(const Row& row, bool compared, const DrawingFocus& focus) {
   return best;
 }
 
-// Which rows are shown: those that matter most first, then the neighbours of these. Of a small table, all.
+// Returns which rows are shown: the rows with the highest rank first, then their neighbours. A small table is shown
+// whole.
 std::vector<bool> chosen(const std::vector<const Row*>& rows, const std::vector<int>& ranks) {
   std::vector<bool> out(rows.size());
   size_t count = 0;
@@ -128,7 +129,7 @@ std::vector<bool> chosen(const std::vector<const Row*>& rows, const std::vector<
   return out;
 }
 
-// What the target points to may lie in the pool. A drawing decides nothing: it shows what memory holds.
+// The target's pointer may lead into the pool. A drawing decides nothing: it shows what memory holds.
 const void* place_of(const void* address) {
   const uint64_t offset = reinterpret_cast<uint64_t>(address) - kPoolBase;
   return offset < __powercut_alias.span ? pool_bytes() + offset : address;

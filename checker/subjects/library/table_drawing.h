@@ -1,6 +1,6 @@
 // The table of a finding as its target draws it (powercut/draw.h), before and after: with everything persisted, and on
-// the finding's image, each after recovery. Only what tells something is kept: the buckets in which the two differ,
-// those that a line of the image touches or that hold the key, and their neighbours.
+// the finding's image, each after recovery. A drawing keeps three kinds of buckets and their neighbours: buckets in
+// which the two tables differ, buckets that a line of the image touches, and buckets that hold the key.
 #ifndef POWERCUT_CHECKER_SUBJECTS_LIBRARY_TABLE_DRAWING_H_
 #define POWERCUT_CHECKER_SUBJECTS_LIBRARY_TABLE_DRAWING_H_
 
@@ -19,7 +19,8 @@
 
 namespace powercut {
 
-// What one call of powercut_target_draw reported, in fixed memory: it is called inside target code's guard.
+// The cells that one call of powercut_target_draw reported. They lie in fixed memory, since the call runs inside target
+// code's guard.
 class DrawnCells {
  public:
   DrawnCells() : buffer_(kMost) {}
@@ -27,7 +28,7 @@ class DrawnCells {
   void clear() { buffer_.clear(); }
   // [target] Draws the table into this.
   powercut_status draw(powercut_target_draw_fn draw, powercut_table* table, const uint8_t* pool);
-  // The table had more cells than there is room for.
+  // True if the table had more cells than there is room for.
   bool cut_short() const { return buffer_.overflow(); }
 
   struct Cell {
@@ -45,9 +46,9 @@ class DrawnCells {
   const uint8_t* pool_ = nullptr;
 };
 
-// What a drawing is about: which buckets are shown although nothing differs in them.
+// The subject of a drawing: names the buckets that are shown although nothing differs in them.
 struct DrawingFocus {
-  std::set<uint64_t> lines;        // that the image left other than they were visible
+  std::set<uint64_t> lines;        // whose content in the image is not the visible one
   std::optional<std::string> key;  // bytes of the query's key
 };
 
