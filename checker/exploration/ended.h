@@ -1,4 +1,4 @@
-// How an exploration ended, whatever it explored: at its end, or before, and why then.
+// How an exploration ended, whatever its subject: at its end, or earlier, and for which reason.
 #ifndef POWERCUT_CHECKER_EXPLORATION_ENDED_H_
 #define POWERCUT_CHECKER_EXPLORATION_ENDED_H_
 
@@ -16,10 +16,11 @@ struct Budget {
 
 struct Ended {
   bool interrupted = false, out_of_time = false, out_of_executions = false;
-  bool functional = false;            // it ended at a finding that needs no power cut
+  bool functional = false;            // a finding that needs no power cut ended the exploration
   std::vector<std::string> troubles;  // why the verdict is not known: failures of our own harness, and doubts
 
-  // Why not all crash states were looked at. `sampled`: the reason where it was on purpose; else empty.
+  // Returns why not all crash states were looked at. `sampled`: the reason where sampling was on purpose; otherwise
+  // empty.
   std::string reason(const Budget& budget, const std::string& sampled) const;
 };
 

@@ -2,17 +2,17 @@
 // "Performance bugs").
 //
 // redundant-flush: the line has no store that this flush could make durable: it is clean, or this thread has flushed it
-// since. A line that another thread has flushed, and not fenced yet, is flushed for that thread's fence alone.
+// since. If another thread has flushed the line and not fenced yet, that flush serves the other thread's fence alone.
 // redundant-fence: an sfence or mfence with no flush and no non-temporal store of its thread to wait for; of a device,
-// a flush with nothing written since the one before. Both are told by call stack, since a helper that flushes is called
-// from everywhere; stacks beyond kMostStacks by instruction. never-persisted: stores of one instruction, whatever
-// called it, that were not durable as a whole when the trace ended.
+// a flush with nothing written since the one before. Both kinds are told by call stack, since a helper that flushes is
+// called from everywhere; stacks beyond kMostStacks are told by instruction. never-persisted: stores of one
+// instruction, whatever called it, that were not durable as a whole when the trace ended.
 //
-// Not told, since they are there for something else: an mfence that never has anything to wait for, which orders what
-// threads see; what the kernel does for the size of a file (kSizeMarker). So is what has no stack: the contents of the
-// pools before the run.
+// Not told are events that serve another purpose. An mfence that never has anything to wait for orders the accesses of
+// threads. The kernel's flushes are for the size of a file (kSizeMarker). Events without a stack are not told either:
+// they are the contents of the pools before the run.
 //
-// Known inaccuracies: stores and flushes outside of the pools are not in the trace, so a fence for them, such as one
+// Known inaccuracy: stores and flushes outside of the pools are not in the trace. A fence for such stores, for instance
 // behind `_mm_stream_si128` to ordinary memory, counts as redundant.
 #ifndef POWERCUT_CHECKER_EXPLORATION_PERFORMANCE_BUGS_H_
 #define POWERCUT_CHECKER_EXPLORATION_PERFORMANCE_BUGS_H_
@@ -39,12 +39,13 @@ struct PerformanceBug {
   uint64_t offset = 0, event = 0;  // of the first
 };
 
-// Call stacks by what they do, ascending: who only ever flushes is a helper (powercut/symbols/flush_helpers.py).
+// Call stacks that store, and call stacks that flush, ascending: a function that only ever flushes is a helper
+// (powercut/symbols/flush_helpers.py).
 struct Persisting {
   std::vector<uint32_t> stores, flushes;  // the latter are of fences, too, and at most kMostStacks
 };
 
-// What a trace does not say of the pools of a program.
+// Facts about the pools of a program that its trace does not tell.
 struct PoolUse {
   std::vector<std::pair<uint64_t, uint64_t>> volatile_parts;  // [begin, end), by the program's own word
   // The word that has the size of a file that is a device. The model makes it durable at once; a program has to sync.
@@ -58,12 +59,12 @@ class PerformanceBugs {
   explicit PerformanceBugs(const TraceReader& reader, PoolUse use = {});
 
   void apply(const Event& event);
-  // By kind, then in the order of the run. `model` has seen the same events.
+  // Returns the bugs by kind, then in the order of the run. `model` has seen the same events.
   std::vector<PerformanceBug> finish(const Model& model);
   Persisting persisting() const;
 
  private:
-  // What was made by one call stack, or at one instruction, and how much of it did nothing.
+  // The flushes and fences of one call stack, or of one instruction, and how many of them did nothing.
   struct Way {
     PerformanceBug flushes, fences;
   };
@@ -81,7 +82,7 @@ class PerformanceBugs {
   void flush(const Event& event);
   void fence(const Event& event);
   // The instruction that stores, flushes or fences: the innermost frame outside of libraries that do so for everybody,
-  // whoever called. Stacks that are not known share site 0.
+  // whoever called. Unknown stacks share site 0.
   size_t site_of(uint32_t stack);
   Way& way(uint32_t stack);
   bool serves_everybody(const Frame& frame) const;

@@ -21,7 +21,7 @@ using testing::TemporaryFolder;
 
 constexpr uint64_t kPool = 4096;
 
-// What a test writes down of an event; `site` is the instruction, `caller` who called it, 0 for both: no stack.
+// An event as a test writes it down. `site` is the instruction, `caller` its caller; 0 for both: no stack.
 struct Step {
   EventKind kind{};
   uint8_t code = 0;

@@ -10,12 +10,12 @@
 
 namespace powercut {
 
-// A bitmap of the functions in the order of their registration, which is the same in every process that has loaded the
-// same libraries: what this process, and those that it has forked, have reached until now.
+// A bitmap of the functions that this process, and the processes that it has forked, have reached until now. The bits
+// are in the order of registration, which is the same in every process that has loaded the same libraries.
 std::vector<uint64_t> reached_stores();
 
-// For a worker, once it is forked: what it reaches is told by its chunk's result alone. A chunk that a budget leaves
-// out must not show in the result, which is the same for any number of jobs.
+// For a worker, once it is forked: its chunk's result alone tells which functions the worker reaches. A chunk that a
+// budget leaves out must not show in the result, which is the same for any number of jobs.
 void keep_reached_stores();
 
 // The functions that neither this process nor `others` (a bitmap, or empty) has reached: {function, file, line} of each

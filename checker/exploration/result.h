@@ -1,5 +1,5 @@
-// What an exploration came to, as the `result` event of reports/EVENTS.md. Each way of exploring fills in an
-// ExplorationResult (chunks/result.h, walks/result.h); the event and the exit status are made of it here.
+// The result of an exploration, as the `result` event of reports/EVENTS.md. Each way of exploring fills in an
+// ExplorationResult (chunks/result.h, walks/result.h); the event and the exit status are made of the result here.
 #ifndef POWERCUT_CHECKER_EXPLORATION_RESULT_H_
 #define POWERCUT_CHECKER_EXPLORATION_RESULT_H_
 
@@ -12,7 +12,7 @@
 
 namespace powercut {
 
-// How much of the crash states was looked at.
+// How many of the crash states were looked at.
 struct Coverage {
   bool complete = false;
   std::string covered = {};                         // crash states
@@ -38,7 +38,7 @@ struct ExplorationResult {
   Json times = Json::object();  // the subject's own
   Coverage coverage = {};
   std::vector<std::string> assumptions = {};
-  // What was not checked.
+  // Parts that were not checked.
   Json lines_never_read = nullptr, stores_never_reached = nullptr;  // null: it is not known
   std::vector<std::string> uninstrumented_calls = {};
   std::string atoms = {};
@@ -48,8 +48,8 @@ struct ExplorationResult {
   int exit_code() const;
 };
 
-// What a verdict rests on. `judged`: of the build or the recovery that runs on the images. `store_buffers`: threads
-// have them.
+// The assumptions that a verdict rests on. `judged`: the assumptions about the build or the recovery that runs on the
+// images. `store_buffers`: whether threads have store buffers.
 std::vector<std::string> assumptions(const std::string& model, const std::string& atoms, const std::string& judged,
                                      bool store_buffers, double budget_seconds);
 

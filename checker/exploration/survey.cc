@@ -17,7 +17,7 @@ void Surveyor::saw(const Event& event) {
 Survey Surveyor::finish() {
   survey_.crash_points = follower_->crash_points();
   survey_.searched = follower_->searched();
-  // What is pending at the end of a tree is what one schedule left.
+  // The pending lines at the end of a tree are the lines that one schedule left.
   if (!follower_->in_tree()) {
     survey_.performance_bugs = performance_bugs_.finish(follower_->model());
     survey_.persisting = performance_bugs_.persisting();

@@ -1,5 +1,5 @@
-// What a walk over the trace tells with the model alone: how many crash points and crash states there are, which
-// lines were written, and performance bugs.
+// The facts that a walk over the trace tells with the model alone: the number of crash points and crash states, the
+// lines that were written, and performance bugs.
 #ifndef POWERCUT_CHECKER_EXPLORATION_SURVEY_H_
 #define POWERCUT_CHECKER_EXPLORATION_SURVEY_H_
 
@@ -21,18 +21,18 @@ struct Survey {
   std::vector<uint64_t> written_lines;  // ascending
 };
 
-// Takes the survey beside a walk over the trace: call it for every event and every crash point.
+// Takes the survey beside a walk over the trace: call saw() for every event and count_states() for every crash point.
 class Surveyor {
  public:
   // `follower` outlives this.
   Surveyor(const TraceFollower* follower, uint64_t lines);
   void saw(const Event& event);
-  // The follower stands at a crash point that it has followed the model to.
+  // Precondition: the follower stands at a crash point and has followed the model to it.
   void count_states() {
     if (!follower_->trouble()) survey_.crash_states += follower_->frontier().states();
   }
   const BigInt& crash_states() const { return survey_.crash_states; }
-  // At the end of the walk.
+  // Returns the survey. Call finish() at the end of the walk.
   Survey finish();
 
  private:
@@ -42,7 +42,7 @@ class Surveyor {
   Survey survey_;
 };
 
-// A whole walk for nothing but the survey.
+// Walks the whole trace for the survey alone. Errors: the trace cannot be read.
 Result<Survey> survey(const LoadedTrace& loaded, const ExploreOptions& options);
 
 }  // namespace powercut

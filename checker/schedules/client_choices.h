@@ -7,11 +7,12 @@
 //     that have taken up the same operations and may take up the same from here on. The thread with the lower number
 //     takes up no operation with a higher number than the other thread's: with the two exchanged, the client is one
 //     that is followed.
-//   - The target need not check whether the key of an insert is present (traits.checks_exists). Then a client breaks
-//     the target's rule if in some order of its operations an insert meets its key. Every client that begins alike
-//     breaks the rule as well, for that order may be the beginning of one of its own orders. A choice is left out as
-//     soon as it breaks the rule. A choice is offered only if some client has it. Otherwise a thread would stand before
-//     an operation and have no choice.
+//   - If the target does not check whether the key of an insert is present (traits.checks_exists), clients have a rule
+//     to keep. A client breaks the rule if in some order of its operations an insert meets its key. Every client that
+//     begins alike breaks the rule as well, for that order may be the beginning of one of its own orders. A choice is
+//     left out as soon as it breaks the rule.
+// A choice is offered only if some client has it. Otherwise a thread would stand before an operation and have
+// no choice.
 #ifndef POWERCUT_CHECKER_SCHEDULES_CLIENT_CHOICES_H_
 #define POWERCUT_CHECKER_SCHEDULES_CLIENT_CHOICES_H_
 

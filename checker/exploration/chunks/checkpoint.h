@@ -22,7 +22,7 @@ class Checkpoint {
   // identity are taken over, and another identity is a usage error; without, the file is begun anew. A file that is
   // no checkpoint is never overwritten.
   static Result<std::unique_ptr<Checkpoint>> open(const std::string& path, const Json& identity, bool resume);
-  // What is written nowhere: it only holds what it takes over.
+  // Returns a checkpoint without a file, which only holds the chunks that it takes over.
   static std::unique_ptr<Checkpoint> in_memory() { return std::unique_ptr<Checkpoint>(new Checkpoint("", -1)); }
   ~Checkpoint();
   Checkpoint(const Checkpoint&) = delete;
@@ -32,7 +32,7 @@ class Checkpoint {
   const std::map<uint64_t, ChunkResult>& finished() const { return finished_; }
   // Takes over the chunks of another checkpoint of the same run, whose file stays as it is.
   std::optional<EngineError> take(const std::string& path, const Json& identity);
-  // After an error nothing more is written: what is on the medium stays good.
+  // After an error append() writes nothing more: the packets on the medium stay good.
   std::optional<EngineError> append(const ChunkResult& result);
 
  private:

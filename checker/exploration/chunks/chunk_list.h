@@ -1,4 +1,4 @@
-// Which chunks a trace has, found by the walk alone: so that they can be shared out before any of them is explored.
+// Which chunks a trace has. The walk alone finds them, so that chunks can be shared out before any chunk is explored.
 #ifndef POWERCUT_CHECKER_EXPLORATION_CHUNKS_CHUNK_LIST_H_
 #define POWERCUT_CHECKER_EXPLORATION_CHUNKS_CHUNK_LIST_H_
 
@@ -13,17 +13,17 @@
 
 namespace powercut {
 
-// Cuts the crash points of a trace into chunks, given them one after another.
+// Cuts the crash points of a trace, given one after another, into chunks.
 class ChunkBorders {
  public:
   explicit ChunkBorders(uint64_t chunk_events) : chunk_events_(chunk_events) {}
-  // The chunk that begins with this crash point, if one does.
+  // Returns the chunk that begins with this crash point; nothing if no chunk begins here.
   std::optional<Chunk> begins_at(const CrashPoint& point) {
     if (point.event < next_) return std::nullopt;
     next_ = point.event + chunk_events_;
     return Chunk{chunks_++, point.ordinal, next_};
   }
-  // How many have begun.
+  // Number of chunks that have begun.
   uint64_t count() const { return chunks_; }
 
  private:
@@ -37,7 +37,7 @@ struct ChunkList {
   uint64_t crash_points = 0;  // of the trace
 };
 
-// Walks the trace. Errors: it cannot be read.
+// Walks the trace. Errors: the trace cannot be read.
 Result<ChunkList> list_chunks(const LoadedTrace& loaded, const ExploreOptions& options);
 
 }  // namespace powercut

@@ -93,7 +93,7 @@ TEST(ChunkList, PartsOfATraceComeToTheResultOfAll) {
     const EngineRun merged = explore(folder, with(taking));
     EXPECT_EQ(told(merged), told(whole));
     EXPECT_EQ(merged.event("result")["stats"]["run"].value("fork", 0.0), 0) << "something was explored again";
-    // What nobody has explored is explored then.
+    // A run with --take then explores the chunks that nobody has explored.
     EXPECT_EQ(told(explore(folder, with({"--take", folder.file("part1")}))), told(whole));
   }
 }

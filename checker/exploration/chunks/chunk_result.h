@@ -1,7 +1,7 @@
-// A chunk of the exploration: which crash points it is, and what they came to.
+// A chunk of the exploration: its crash points and their result.
 //
-// Chunks follow from the trace and from what is to be explored alone, never from --jobs, and each is explored with
-// nothing remembered from the one before: its result is the same in any worker, at any time.
+// Chunks follow from the trace and from the options of what to explore, never from --jobs. Each chunk is explored with
+// nothing remembered from the chunk before: its result is the same in any worker, at any time.
 #ifndef POWERCUT_CHECKER_EXPLORATION_CHUNKS_CHUNK_RESULT_H_
 #define POWERCUT_CHECKER_EXPLORATION_CHUNKS_CHUNK_RESULT_H_
 
@@ -23,32 +23,33 @@ struct Chunk {
   uint64_t end_event = 0;
 };
 
-// What a chunk of crash points came to. Sums over chunks do not depend on who explored them.
+// The counts of a chunk of crash points. Sums over chunks do not depend on which worker explored them.
 struct ChunkCounts {
   uint64_t crash_points = 0;
   uint64_t executions = 0, query_runs = 0, query_answers = 0, loads = 0;
   BigInt covered = 0;
   bool complete = true;  // strategy and candidate sets left nothing out
-  // Wall clock, by what it was spent on: "exploring" is all of what is inside crash points.
+  // Wall clock, by activity: "exploring" is all time inside crash points.
   std::map<std::string, double> seconds;
 
   void add(const ChunkCounts& other);
 };
 
-// The most of something that a crash state of the chunk showed ("recovery.fences", "duplicates"), and the first crash
-// point at which it did.
+// The highest value of a measure ("recovery.fences", "duplicates") that a crash state of the chunk showed, and the
+// first crash point that showed this value.
 struct Maximum {
   uint64_t value = 0;
   Json where;  // {crash_point, operation, key, stack} of reports/EVENTS.md
 };
 
-// Of explore --list-recovery-sites: kind, name and stack as JSON text, with the number of executions.
+// The sites of explore --list-recovery-sites: kind, name and stack as JSON text, with the number of executions.
 using RecoverySites = std::map<std::string, uint64_t>;
 
 struct ChunkResult {
   uint64_t number = 0;
   ChunkCounts counts;
-  // By a signal, the time budget or a finding that needs no power cut, before the chunk's end: not to be kept.
+  // True if a signal, the time budget or a finding that needs no power cut stopped the chunk before its end. Such a
+  // result is not kept.
   bool stopped = false;
   std::string distrust;              // why the worker cannot be trusted any more: the chunk is to be done again
   std::vector<uint64_t> leaves;      // digests of recovery's distinct behaviours, ascending

@@ -175,7 +175,7 @@ void Exploration::tell(const Watch& watch) {
 }
 
 void Exploration::settle_findings() {
-  // What the executor remembers of the lines ends with exploring. The follower stands at a crash point that it has not
+  // The executor's memory of the lines ends with exploring. The follower stands at a crash point that it has not
   // followed the model to, or at the end of the trace.
   if (functional_.waiting()) executor_.memory().clear_base();
   uint64_t followed = 0;

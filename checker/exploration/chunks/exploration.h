@@ -27,7 +27,7 @@ class Exploration {
     uint64_t crash_points = 0, executions = 0;  // done
     const BigInt& covered;
   };
-  // Called before each crash point; false to stop there.
+  // Called before each crash point; returns false to stop there.
   using Watch = std::function<bool(const Reached&)>;
 
   // All arguments outlive this; the pool is mapped. `after_each` is called after each execution of target code, in
@@ -35,24 +35,24 @@ class Exploration {
   Exploration(const LoadedTrace& loaded, const ExploreOptions& options, TraceFollower* follower, Report report,
               const std::function<void()>& after_each, const std::atomic<bool>* stop);
 
-  // Explores the chunk, whose first crash point the follower stands at and has not followed the model to. Crash points
-  // in `skip` are passed over.
+  // Explores the chunk. Precondition: the follower stands at the chunk's first crash point and has not followed the
+  // model to it. Crash points in `skip` are passed over.
   ChunkResult explore(const Chunk& chunk, const std::set<uint64_t>& skip, const Watch& watch);
 
  private:
   void visit(const Instant& instant, const Watch& watch);
-  // Tries the images of a large crash point that most likely show something, and tells of it.
+  // Tries the images of a large crash point that most likely show a wrong answer, and tells of the answers found.
   void look_first(const Watch& watch);
-  // What went wrong with no power cut.
+  // Reports the trouble of a schedule that went wrong with no power cut.
   void tell_trouble();
-  // Tells of what the crash point at hand has shown, each violation on its least image.
+  // Reports the violations that the crash point at hand has shown, each on its least image.
   void tell(const Watch& watch);
   // False for a violation that a lookup shows on the same image.
   bool put_on_least_image(const LineSets& legal, Exposure* exposure);
   Reached reached() const;
-  // Follows the trace, without exploring, until the findings that wait for it are told.
+  // Follows the trace, without exploring, until the waiting findings are told.
   void settle_findings();
-  // What this crash point has shown more of than any before it in the chunk.
+  // Notes each maximum that this crash point has raised within the chunk.
   void note_maxima(const Instant& instant);
   void write_violations() const;
 

@@ -1,4 +1,5 @@
-// What an exploration says of the crash states that it has not covered, and of the findings that need no power cut.
+// Tests the statements of an exploration about crash states that it has not covered, and about findings that need no
+// power cut.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +38,7 @@ TEST(Exploration, ATruncatedSetIsNotComplete) {
   EXPECT_EQ(run.event("result")["coverage"]["kind"], "sampled");
 }
 
-// The same for what recovery itself leaves pending when the power fails again.
+// A set of lines that recovery itself leaves pending, when the power fails again, may be truncated as well.
 TEST(Exploration, ATruncatedSetOfANestedCutIsNotComplete) {
   const EngineRun run = explore_inserts("open_many", {"--nested", "1"});
   EXPECT_EQ(run.exit, kExitUnknown) << run.output;

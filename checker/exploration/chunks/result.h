@@ -1,4 +1,4 @@
-// What an exploration in chunks came to.
+// The result of an exploration in chunks.
 #ifndef POWERCUT_CHECKER_EXPLORATION_CHUNKS_RESULT_H_
 #define POWERCUT_CHECKER_EXPLORATION_CHUNKS_RESULT_H_
 

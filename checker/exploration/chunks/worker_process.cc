@@ -155,8 +155,8 @@ void WorkerProcess::start(const Task& task, std::span<WorkerProcess* const> othe
 }
 
 bool WorkerProcess::read_some() {
-  // The pipe alone does not tell: a process that the target started holds it open after the worker has died. What a
-  // worker sent before it died is in the pipe by the time that it is seen to be dead.
+  // The pipe alone does not tell: a process that the target started holds it open after the worker has died. All
+  // packets that a worker sent before its death are in the pipe by the time that the death is seen.
   siginfo_t ended{};
   const bool dead =
       waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0;
@@ -200,7 +200,7 @@ std::string WorkerProcess::end() {
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
-  // What it had started has come to this process.
+  // Processes that the worker had started have come to this process.
   std::vector<pid_t> living;
   for (const WorkerProcess* other : others_) {
     if (other != this && other->pid_ >= 0) living.push_back(other->pid_);

@@ -17,14 +17,15 @@
 
 namespace powercut {
 
-// What a worker is at: in memory that it shares with its parent, readable after it died.
+// The state of a worker's work. It lies in memory that the worker shares with its parent, readable after the worker
+// died.
 struct alignas(64) WorkerSlot {
   std::atomic<uint64_t> ordinal;  // of the crash point at hand
   std::atomic<uint64_t> visits;   // grows with each crash point, and on the way to the first
   std::atomic<uint64_t> beats;    // grows with each execution of target code
   std::atomic<bool> stop;         // asked for by the parent: leave at once, in the middle of a crash point
   std::atomic<bool> forked;       // target code started a process; the worker has ended it
-  // Of the chunk so far, for people.
+  // Counts of the chunk so far, for people.
   std::atomic<uint64_t> crash_points, executions;
   std::atomic<double> covered;
 };
@@ -42,27 +43,28 @@ class WorkerProcess {
     const ExploreOptions& options;
     const std::set<uint64_t>& skip;  // crash points to pass over
     Chunk chunk;
-    // Stands at the chunk's first crash point. Null: the worker walks there itself, from the start of the trace; then
-    // the pool may hold anything.
+    // A follower at the chunk's first crash point. Null: the worker walks there itself, from the start of the trace;
+    // then the pool may hold anything.
     TraceFollower* follower;
   };
-  // Forks. The worker has nothing to do with the `others`. Throws std::runtime_error when the system refuses.
+  // Forks. The worker closes the pipes of the `others`. Throws std::runtime_error when the system refuses.
   void start(const Task& task, std::span<WorkerProcess* const> others);
   bool running() const { return pid_ >= 0; }
   const Chunk& chunk() const { return chunk_; }
   WorkerSlot& slot() const { return *slot_; }
   int messages() const { return messages_; }
 
-  // Takes in what the worker has sent. False when nothing more will come: it is gone, or sends what is no packet.
+  // Takes in the bytes that the worker has sent. False when nothing more will come: the worker is gone, or sends bytes
+  // that are no packet.
   bool read_some();
-  // Of what was taken in: packets "finding" (JSON) and, last, "chunk" (chunk_result.h).
+  // Returns the next packet that was taken in: packets "finding" (JSON) and, last, "chunk" (chunk_result.h).
   std::optional<Packet> next_packet() { return parser_.next(); }
-  // Kills the worker when nothing moves for longer than `still` seconds, neither executions nor crash points, or when
-  // it stands at one crash point for longer than `at_one_point`, however busy it is there (0: for as long as it takes).
+  // Kills the worker when neither executions nor crash points move for longer than `still` seconds. Also kills a worker
+  // that stands at one crash point for longer than `at_one_point` seconds, however busy it is there (0: no limit).
   void watch(double still, double at_one_point);
   // Whether watch() has killed it because nothing moved: an execution is blocked.
   bool blocked() const { return blocked_; }
-  // Ends the worker if it has not ended, and says how it did: "died of SIGSEGV".
+  // Ends the worker if it has not ended, and returns how it ended: "died of SIGSEGV".
   std::string end();
 
  private:

@@ -29,8 +29,8 @@ void add_bits(std::vector<uint64_t>* to, const std::vector<uint64_t>& from) {
 
 using Clock = std::chrono::steady_clock;
 
-// After an interruption, and at the end of the budget, workers may tell of what they have, and the walk count what is
-// left of the trace, for so long.
+// Time after an interruption, and after the end of the budget. Within it workers may send their results, and the walk
+// may count the rest of the trace.
 constexpr double kPatienceAfterInterrupt = 2, kPatienceAfterBudget = 1;  // seconds
 // Events between two looks at the clock, and seconds between two looks at the workers.
 constexpr uint64_t kEventsPerLook = 1024;
@@ -136,8 +136,8 @@ class Leader {
     out_.seconds["walk"] += seconds_since(since);
   }
 
-  // The same for some chunks alone, without a survey. A worker takes all lines as they are where its chunk begins,
-  // so that nobody has to follow the model on the way there.
+  // Walks to some chunks alone, without a survey. A worker takes all lines as they are where its chunk begins, so that
+  // nobody has to follow the model on the way there.
   void walk_to_range() {
     Clock::time_point since = Clock::now();
     while (!stopping_ && follower_->next([&](const Event&) { walked_over_event(&since); })) {
@@ -346,10 +346,10 @@ class Leader {
     }
   }
 
-  // What went wrong in a chunk is told even when it is not done again.
+  // The troubles of a chunk are told even when the chunk is not done again.
   void lose(const Work& work) { tell(work.troubles); }
 
-  // What several chunks say is said once.
+  // A trouble that several chunks report is told once.
   void tell(const std::vector<std::string>& troubles) {
     for (const std::string& trouble : troubles) {
       if (std::find(out_.troubles.begin(), out_.troubles.end(), trouble) == out_.troubles.end()) {

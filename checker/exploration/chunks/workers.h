@@ -1,15 +1,15 @@
-// Leads one walk through the trace, has its chunks explored in worker processes on the way, and adds up.
+// Leads one walk through the trace, has its chunks explored in worker processes on the way, and adds up their results.
 //
 // The walk takes the survey. Where a chunk begins it forks a worker, which inherits model, history, pool and timelines
-// as they are at that instant and goes on alone; the walk goes on to the next chunk. It holds --jobs workers at most
-// and waits when there are that many. Results are merged in the order of chunks: so a run's result depends neither on
-// how many workers there were nor on which of them was faster.
+// as they are at that instant and goes on alone; the walk goes on to the next chunk. The walk holds --jobs workers at
+// most and waits when there are as many. Results are merged in the order of chunks: a run's result depends neither on
+// the number of workers nor on which worker was faster.
 //
 // A worker that dies or hangs loses its chunk. The walk may be further by then, so another worker walks from the start
-// of the trace to the chunk and does it again; the crash point that it died at is given up after the second time (the
-// verdict is then unknown at best), and the chunk when it dies there even so. One that hangs is not tried again: the
-// exploration ends with it, since a recovery that blocks once blocks at every crash point, each time for as long as the
-// watchdog waits.
+// of the trace to the chunk and does the chunk again. After the second death at a crash point, that crash point is
+// given up, and the verdict is then unknown at best. The chunk is given up when its worker dies even so. A chunk whose
+// worker hangs is not tried again. The exploration ends there, since a recovery that blocks once blocks at every crash
+// point, each time for as long as the watchdog waits.
 #ifndef POWERCUT_CHECKER_EXPLORATION_CHUNKS_WORKERS_H_
 #define POWERCUT_CHECKER_EXPLORATION_CHUNKS_WORKERS_H_
 
@@ -38,8 +38,8 @@ struct Explored : Ended {
   std::map<std::string, Json> findings;  // by key; of equal keys the one at the earliest crash point
   uint32_t sources = 0;                  // WorldSources that target code asked for, and that made no difference
   std::vector<std::string> notes;
-  // Of this process, wall clock: "walk" decodes and follows the model, "fork" starts workers, "wait" has as many as
-  // it may.
+  // Wall clock of this process, by activity: "walk" decodes and follows the model, "fork" starts workers, "wait" has as
+  // many workers as --jobs allows.
   std::map<std::string, double> seconds;
 };
 
@@ -51,17 +51,17 @@ struct SoFar {
 };
 
 struct ExploreListener {
-  // Each finding the moment it is known; again, when an earlier crash point shows it.
+  // Called with each finding the moment it is known, and again when an earlier crash point shows the finding.
   std::function<void(const Json&)> found;
-  // A few times a second.
+  // Called a few times a second.
   std::function<void(const SoFar&)> progressed;
-  // Each chunk that is finished, also one of the checkpoint, in the order of time.
+  // Called with each finished chunk, also with chunks of the checkpoint, in the order of time.
   std::function<void(const ChunkResult&)> finished;
 };
 
-// `follower` stands at the start of the trace, in the mapped pool; afterwards at its end, unless the run was
-// interrupted, or asked for some chunks alone: then there is no survey. `checkpoint` may be null. Errors: the trace
-// cannot be read.
+// `follower` stands at the start of the trace, in the mapped pool, and afterwards at its end. If the run was
+// interrupted, or asked for some chunks alone, the follower stops earlier and there is no survey. `checkpoint` may be
+// null. Errors: the trace cannot be read.
 Result<Explored> explore_all(const LoadedTrace& loaded, const ExploreOptions& options, TraceFollower* follower,
                              Checkpoint* checkpoint, const ExploreListener& listener);
 

@@ -103,7 +103,7 @@ TEST(Workers, ADumpHasEveryCrashPointOnceAndInOrder) {
   const std::string whole = dump_of("", "0");
   EXPECT_FALSE(whole.empty());
   EXPECT_EQ(dump_of("", "10"), whole);
-  // What a worker wrote before it died is not there twice.
+  // The lines that a worker wrote before it died are not there twice.
   std::istringstream lines(dump_of("open_kill", "10"));
   uint64_t last = 0;
   std::set<std::string> seen;

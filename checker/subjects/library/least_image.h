@@ -7,9 +7,9 @@
 //   2. of each lost line, from the highest down, the last content that still shows the answer: later contents hold more
 //      stores;
 //   3. under a second cut: 1 and 2 for the lines that the first cut left. Then the first instant of recovery at which a
-//      cut shows the answer. Then 1 and 2 for the lines that this second cut left, and so on inwards. A line of the
-//      image is `decided` when the answer needs the line: the line is lost, or the answer is not given once the line is
-//      lost as well.
+//      cut shows the answer. Then 1 and 2 for the lines that this second cut left, and so on inwards.
+// A line of the image is `decided` when the answer needs the line: the line is lost, or the answer is not given once
+// the line is lost as well.
 //
 // Sets are not tried one by one. A question is "do the images in which these lines are open and the others as the
 // program saw them show the answer?"; one execution that branches by what it reads answers it for all of these images
