@@ -1,5 +1,5 @@
-// Which images of a box are run where it stands for many: all of them, the one that has lost least, or a sample. The
-// sample has the floor, the visible image and every single line lost or persisted, and then draws from a seed.
+// Which images of a box with many images are run: all images, the image that has lost least, or a sample. The sample
+// has the floor, the visible image and every single line lost or persisted, and then draws from a seed.
 #ifndef POWERCUT_CHECKER_EXPLORATION_WALKS_CHOICES_H_
 #define POWERCUT_CHECKER_EXPLORATION_WALKS_CHOICES_H_
 

@@ -1,5 +1,5 @@
-// The crash points that have not come yet, as far as runs ahead of them need (image_workers.h): a second walk over the
-// trace, some crash points before the explorer's.
+// The crash points that the explorer's walk has not reached yet, as far as runs ahead need them (image_workers.h). This
+// is a second walk over the trace, some crash points ahead of the explorer's.
 #ifndef POWERCUT_CHECKER_EXPLORATION_WALKS_CRASH_POINTS_AHEAD_H_
 #define POWERCUT_CHECKER_EXPLORATION_WALKS_CRASH_POINTS_AHEAD_H_
 
@@ -12,13 +12,14 @@ namespace powercut {
 
 class CrashPointsAhead {
  public:
-  // `follower`: at the start of the trace, over `pool`, which nobody else has. `points`: those of the explorer's walk.
+  // `follower`: at the start of the trace, over `pool`, which nobody else has. `points`: the points of the explorer's
+  // walk.
   CrashPointsAhead(std::unique_ptr<TraceFollower> follower, const uint8_t* pool, WalkPoints points,
                    ImageWorkers* workers)
       : follower_(std::move(follower)), pool_(pool), names_(pool), points_(std::move(points)), workers_(workers) {}
 
-  // Goes on to the first crash point that the workers have not been told of, and tells them. False at the end, where it
-  // is far ahead, and where the workers know the crash points otherwise.
+  // Goes on to the first crash point that the workers have not been told of, and tells them. False at the end of the
+  // trace, where this walk is far ahead, and where the workers know other crash points.
   bool next();
 
   const uint8_t* pool() const { return pool_; }

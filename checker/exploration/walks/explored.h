@@ -1,4 +1,4 @@
-// What walks over a program's trace come to, and who hears of it on the way.
+// The result of walks over a program's trace, and the listener that hears of it on the way.
 #ifndef POWERCUT_CHECKER_EXPLORATION_WALKS_EXPLORED_H_
 #define POWERCUT_CHECKER_EXPLORATION_WALKS_EXPLORED_H_
 
@@ -16,7 +16,7 @@
 
 namespace powercut {
 
-// Everything that exploring came to.
+// The whole result of exploring.
 struct ProgramExplored : Ended {
   uint64_t crash_points = 0;
   BigInt states = 0, covered = 0;
@@ -35,7 +35,7 @@ struct ProgramExplored : Ended {
   uint64_t reordered = 0;               // images with the right lines in another order
   uint64_t timeouts = 0;                // runs that did not end
   // Crash points where only exit status counted although commands print: before the first operation, when nothing is
-  // promised; and where it is not known what they may print.
+  // promised; and where the legal outputs are not known.
   uint64_t before_operations = 0, unjudged_outputs = 0;
   bool overlapped = false;  // at some of these, operations of several threads
   std::map<std::string, Json> findings;
@@ -45,7 +45,7 @@ struct ProgramExplored : Ended {
   bool hung = false;          // so much time went into runs that do not end that the rest was given up
   bool useless = false;       // ProgramListener::useless()
   bool unrepeatable = false;  // recovery depends on more than its pools: no finding is to be trusted
-  bool came_apart = false;    // powercut's own walks did: the same
+  bool came_apart = false;    // powercut's own walks differed: no finding is to be trusted
 };
 
 struct ProgramListener {

@@ -24,9 +24,9 @@ constexpr int kDepths = 4;
 constexpr uint64_t kTracedOfAPoint = 64, kMore = 8;
 // Images of a box that is too large are looked at before the last walk.
 constexpr uint64_t kFirstSample = 8;
-// Boxes of which an image is traced at a time, whatever the number of workers: so many at first, and a quarter of those
-// that the crash point has had, which keeps all cores busy where there are many. What one of them tells may answer for
-// another, so no more than that.
+// Boxes of which an image is traced at a time, whatever the number of workers: `kTracedAtOnce` at first, and later a
+// quarter of the traced runs that the crash point has had. The share keeps all cores busy where there are many. One
+// traced image may answer for another box, so no more are traced at a time.
 constexpr size_t kTracedAtOnce = 4, kMostTracedAtOnce = 64, kTracedShare = 4;
 // Traced runs in a row that each answer for fewer images than a traced run is worth, before a crash point is given up.
 constexpr int kPoorRuns = 8;
@@ -60,7 +60,7 @@ ProgramExplorer::ProgramExplorer(const ProgramOptions& options, const ProgramCom
 
 ProgramExplored ProgramExplorer::explore() {
   for (const WalkPlan& plan : kWalks) {
-    // What runs have covered is known of traced ones.
+    // Only traced runs tell which crash points are nearly covered.
     if (plan.promising && !tracing_) continue;
     first_ = plan.depth == 1;
     last_ = plan.depth == kDepths;
@@ -76,7 +76,7 @@ ProgramExplored ProgramExplorer::explore() {
     runs_.repeat_at_the_end(sample(whole_box(point_.sets), ImageRuns::kMostPortion));
   }
   runs_.repeat_in_other_seconds([this] { return repeat_kept(); });
-  // What is open for want of cuts inside recovery alone is covered.
+  // A crash point that is open only because cuts inside recovery are missing counts as covered.
   std::set<uint64_t> open_operations;
   for (const auto& [number, open] : open_) {
     if (open.covered == open.states) continue;
@@ -382,7 +382,7 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
   std::vector<ImageMemo::Id> outcomes;
   if (!reports && !runs_.run(choices, &outcomes)) return false;
   const auto hangs = [](const ProgramOutcome& outcome) { return outcome.kind == ProgramOutcome::Kind::kTimeout; };
-  // What never ends natively would take even longer under the tracer.
+  // A run that never ends natively would take even longer under the tracer.
   if (std::ranges::any_of(outcomes, [&](ImageMemo::Id outcome) { return hangs(runs_[outcome]); })) {
     return give_up("recovery hangs");
   }
@@ -416,7 +416,7 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
 }
 
 void ProgramExplorer::look_ahead(size_t traced) {
-  // What does not end would hold workers up.
+  // Runs that do not end would hold workers up.
   if (!ahead_ || out_.timeouts > 0) return;
   for (size_t room = workers_->room(traced); room > 0 && ahead_->next();) {
     const LineSets sets = ahead_->sets();

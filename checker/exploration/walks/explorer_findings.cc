@@ -16,7 +16,8 @@ constexpr size_t kExplainedOfAKind = 8;
 // Runs of a finding's image before it is told of.
 constexpr int kConfirmed = 8;
 
-// What the sectors hold that lines of a device name: recovery wrote it, and the recorded trace need not have it.
+// The contents of the sectors that lines of a device name: recovery wrote these sectors, and the recorded trace need
+// not have their contents.
 Json contents_of(const std::vector<Image::Line>& lines, const TracePools& pools) {
   Json out = Json::array();
   for (const PoolWindow& window : pools.windows) {
@@ -75,7 +76,7 @@ void ProgramExplorer::explain(const Choice& choice, const ProgramViolation& viol
   const ProgramOutcome& shows_it = runs_[*outcome];
   const bool lossless = least == search.visible() &&
                         (settled || (!violation.of_output && expected_->fails_at_the_end(operations_, shows_it)));
-  // What the operation before has left is no better whatever this one loses.
+  // If the operation before has left the failure, no loss of this operation's stores is its cause.
   const bool needs_power_cut = !lossless && (violation.of_output || !expected_->failed_before(operations_, shows_it));
   const std::vector<bool> decided = needs_power_cut ? search.decided(least) : std::vector<bool>(least.size(), false);
   Explained& explained = explained_.emplace_back(Explained{kind, {}});
@@ -142,7 +143,7 @@ void ProgramExplorer::explain_inner(const Choice& choice, const ProgramViolation
   cut.contents = contents_of(inner, workers_->pools());
   Finding finding =
       finding_of(shown ? *shown : violation, runs_[*outcome], lines, operations_, commands_, true, follower_->reader());
-  // What the program had done before matters less: one bug of recovery shows after many crash points.
+  // The program's own operations matter less for the key: one bug of recovery shows after many crash points.
   std::string key = "in recovery/" + violation.invariant + "/" + violation.kind;
   for (const std::string& stack : deciding) key += "/" + stack;
   if (deciding.empty()) key += "/" + key_of(finding, context());

@@ -27,7 +27,7 @@ TEST_F(ProgramCommand, ARecoveryThatAlwaysFailsIsNoMissingMark) {
   EXPECT_THAT(told.result()["not_checked"]["notes"].dump(), HasSubstr("fails where each operation has ended"));
 }
 
-// Of what all print, the first step that is wrong is told of, with its command.
+// A finding names the first step whose output is wrong, with its command.
 TEST_F(ProgramCommand, WhatProbesPrintIsJudged) {
   write(early_end());
   const std::vector<std::string> probes = {"--probe", command_json({"exit", "{image}", "0"}), "--probe",

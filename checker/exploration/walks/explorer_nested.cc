@@ -1,10 +1,9 @@
-// The explorer's cuts inside recovery. What recovery stores is undone or torn by a second cut, and recovery is run
-// again.
+// The explorer's cuts inside recovery. A second cut undoes or tears recovery's stores, and recovery is run again.
 //
-// A run of recovery (behaviours.h) makes the same stores on every image that it reads the same on. At each of its crash
-// points (recovery_cuts.h) the images are a box as well: of the lines that recovery has stored to as its own stores
-// say, and of the others as the first cut left them. They are covered as those of any crash point, by the same tree of
-// reads, and must come to what is legal after the first cut.
+// A run of recovery (behaviours.h) makes the same stores on every image that it reads the same on. At each crash point
+// of the run (recovery_cuts.h) the images are a box as well. Lines that recovery has stored to hold what its own stores
+// leave; the others hold what the first cut left. These images are covered like those of any crash point, by the same
+// tree of reads. Their outcomes must be legal after the first cut.
 #include <algorithm>
 #include <iterator>
 

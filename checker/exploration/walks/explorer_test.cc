@@ -1,4 +1,4 @@
-// What the walks cover, and how far they go.
+// Tests which crash states the walks cover, and how far they go.
 #include <map>
 #include <set>
 

@@ -9,9 +9,9 @@
 namespace powercut {
 namespace {
 
-// So many images are run twice, and of those behind them one of so many.
+// The first `kTwice` images are run twice; after that, one image in `kLaterEvery` is.
 constexpr uint64_t kTwice = 1024, kLaterEvery = 8;
-// So many repetitions at least. A recovery that differs in 1 % of its runs stays unnoticed with a chance of 5 % then.
+// Least number of repetitions. A recovery that differs in 1 % of its runs then stays unnoticed with a chance of 5 %.
 constexpr uint64_t kLeastRepeats = 300;
 // How often an image is repeated at most for that, and for how long: this part of the run's time, so that findings do
 // not wait for it, and at the end so many seconds.
@@ -52,7 +52,7 @@ bool ImageRuns::run(const std::vector<Choice>& choices, std::vector<ImageMemo::I
       out_.executions += unknown.size();
       const uint64_t timeouts = out_.timeouts;
       for (const ProgramOutcome& outcome : *ran) count_end(outcome);
-      // Those that block are waited for one by one, so that it can be given up.
+      // Images that block are run one by one, so that the exploration can be given up in between.
       portion_ = out_.timeouts > timeouts ? 1 : std::min(2 * portion_, kMostPortion);
       for (size_t i = 0; i < unknown_names.size(); ++i) memo_.add(unknown_names[i], (*ran)[i]);
       keep_for_later(unknown);

@@ -1,6 +1,6 @@
-// Runs of images: of those that are not known yet, and again of those that are. A recovery must be a function of its
-// image, and repetitions in other processes, at other addresses and in other seconds tell whether it is. At the first
-// difference nothing is believed any more.
+// Runs images that are not known yet, and repeats images that are. A recovery must be a function of its image.
+// Repetitions in other processes, at other addresses and in other seconds tell whether it is. At the first difference
+// no outcome is believed any more.
 #ifndef POWERCUT_CHECKER_EXPLORATION_WALKS_IMAGE_RUNS_H_
 #define POWERCUT_CHECKER_EXPLORATION_WALKS_IMAGE_RUNS_H_
 
@@ -29,26 +29,26 @@ struct PointAtHand {
 
 class ImageRuns {
  public:
-  // Images that are handed to the workers at once, at most: between two such portions the budgets are looked at.
+  // Most images that are handed to the workers at once: between two such portions the budgets are checked.
   static constexpr size_t kMostPortion = 64;
 
-  // All of them outlive it.
+  // All arguments outlive this.
   ImageRuns(const ProgramOptions& options, const ProgramListener& listener, ImageWorkers* workers,
             const PointAtHand* point, Limits* limits, ProgramExplored* out)
       : options_(options), listener_(listener), workers_(workers), point_(*point), limits_(limits), out_(*out) {}
 
-  // What all images that were run have come to.
+  // The outcomes of all images that were run.
   const ImageMemo& memo() const { return memo_; }
   const ProgramOutcome& operator[](ImageMemo::Id outcome) const { return memo_[outcome]; }
   // Whether any image was run.
   bool any() const { return images_ > 0; }
 
-  // Runs what is not known. False when the exploration has to end.
+  // Runs the images whose outcome is not known. False when the exploration has to end.
   bool run(const std::vector<Choice>& choices, std::vector<ImageMemo::Id>* outcomes);
-  // Nothing when the exploration has to end.
+  // Returns the image's outcome, running the image if necessary; nothing when the exploration has to end.
   std::optional<ImageMemo::Id> outcome_of(const Choice& choice);
-  // Takes runs that have reported their reads for the outcomes of their images. False when one that was repeated
-  // without a report came to another; nothing when the exploration has to end.
+  // Takes runs that have reported their reads for the outcomes of their images. False when an image that was repeated
+  // without a report came to another outcome; nothing when the exploration has to end.
   std::optional<bool> take_reported(const std::vector<Choice>& choices, const std::vector<ImageWorker::Traced>& traced,
                                     std::vector<ImageMemo::Id>* outcomes);
   // Runs images that were run before, `rounds` times. False when the exploration has to end.
@@ -60,16 +60,16 @@ class ImageRuns {
   // Repeats some of the images of the whole run in other seconds of the clock, where runs ask for it. `again` walks
   // over the trace and calls repeat() with kept() at each of its crash points; false when the exploration has to end.
   void repeat_in_other_seconds(const std::function<bool()>& again);
-  // Images that were kept for that, by the ordinal of their crash point.
+  // Images that were kept for repeat_in_other_seconds(), by the ordinal of their crash point.
   const std::map<uint64_t, std::vector<Choice>>& kept() const { return kept_; }
 
  private:
-  // Those of the images that are to be run again.
+  // Returns the images of `ran` that are to be run again.
   std::vector<Choice> wanted_again(const std::vector<Choice>& ran, const std::vector<ProgramOutcome>& outcomes);
-  // Repeats them, and more often as long as there are few repetitions.
+  // repeat_some() repeats the images. repeat_more() repeats them more often, as long as there are few repetitions.
   bool repeat_some(const std::vector<Choice>& again);
   bool repeat_more(const std::vector<Choice>& again);
-  // Whether there should be more repetitions than one an image.
+  // Whether an image should be repeated more than once.
   bool wants_repeats(bool at_the_end) const;
   void count_end(const ProgramOutcome& outcome);
   // Keeps some of the crash point's images that were run.

@@ -1,7 +1,7 @@
 // The least image on which a program's outcome is wrong in the same way. A question costs a run, so the search begins
-// with an image that was met: lines are taken out of what it lost one by one, as long as that changes anything, and of
-// each that stays lost the last content is found that still shows the outcome. One missing flush comes to one image,
-// whatever else was lost.
+// with an image that was met. One by one, lost lines are made visible, as long as the outcome stays and the set still
+// shrinks. For each line that stays lost, the search finds the last content that still shows the outcome. One missing
+// flush then leads to one image, whatever else was lost.
 #ifndef POWERCUT_CHECKER_EXPLORATION_WALKS_LEAST_CHOICE_H_
 #define POWERCUT_CHECKER_EXPLORATION_WALKS_LEAST_CHOICE_H_
 
@@ -15,7 +15,7 @@ namespace powercut {
 
 class LeastChoice {
  public:
-  // Whether the image is wrong in the way that is looked for. An image that was run before costs nothing.
+  // Whether the image shows the wrong outcome that is looked for. An image that was run before costs nothing.
   using Shows = std::function<bool(const Choice&)>;
 
   // `sets` outlives this.
@@ -23,9 +23,9 @@ class LeastChoice {
 
   // The image that has lost nothing.
   Choice visible() const;
-  // `choice` shows it.
+  // Returns the least image. Precondition: `choice` shows the outcome.
   Choice find(const Choice& choice) const;
-  // By line, whether the outcome needs its content: it is lost, or it had to persist.
+  // Returns, by line, whether the outcome needs the line's content: the line is lost, or it had to persist.
   std::vector<bool> decided(const Choice& choice) const;
 
  private:

@@ -1,5 +1,6 @@
-// Whether the walks go on. They end with a budget, with an interruption, with the first functional bug where that was
-// asked for, and where nothing more can be told: too much time went into runs that do not end, or the harness failed.
+// Whether the walks go on. A budget, an interruption, or the first functional bug where the user asked for it ends
+// them. They also end where nothing more can be told: too much time went into runs that do not end, or the harness
+// failed.
 #ifndef POWERCUT_CHECKER_EXPLORATION_WALKS_LIMITS_H_
 #define POWERCUT_CHECKER_EXPLORATION_WALKS_LIMITS_H_
 
@@ -13,17 +14,17 @@ namespace powercut {
 
 class Limits {
  public:
-  // The clock starts here. All of them outlive it.
+  // The clock starts here. All arguments outlive this.
   Limits(const ProgramOptions& options, const ProgramListener& listener, const ImageWorkers* workers,
          ProgramExplored* out)
       : options_(options), listener_(listener), workers_(workers), out_(out) {}
 
   double seconds() const;
-  // Whether the budget of time has ended: what fails then may have been cancelled for that.
+  // Whether the budget of time has ended: a run that fails then may have been cancelled for this reason.
   bool late() const { return options_.budget_seconds > 0 && seconds() >= options_.budget_seconds; }
-  // Whether there is nothing more to do; notes why.
+  // Whether there is nothing more to do; notes the reason.
   bool stopped();
-  // An interruption, or a trouble; false.
+  // Notes the error as an interruption or a trouble. Returns false.
   bool ended_by(const EngineError& error);
 
  private:

@@ -10,8 +10,9 @@
 
 namespace powercut {
 
-// Walks the whole trace with the model of `options`. None where something of the run is missing, whose flushes are
-// missing as well; none of a tree of schedules, where each schedule has its own; none after an interruption.
+// Walks the whole trace with the model of `options`. Returns no event if a part of the run is missing from the trace,
+// since its flushes are missing as well. Returns none for a tree of schedules, where each schedule has its own bugs,
+// and none after an interruption.
 Result<std::vector<Json>> performance_events(const ProgramOptions& options, const TracePools& pools,
                                              const std::function<bool()>& interrupted);
 

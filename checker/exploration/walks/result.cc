@@ -7,7 +7,7 @@ namespace powercut {
 
 namespace {
 
-// What to do about changes that the recording has no stores for.
+// Returns advice about changes that the recording has no stores for.
 std::string what_to_do(const TracePools& pools) {
   const bool compiled = pools.program.is_object() && pools.program.value("tracer", Json()) == "llvm";
   return compiled ? "Build what stored there with 'powercut cc', or record with --tracer valgrind"

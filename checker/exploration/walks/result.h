@@ -1,4 +1,4 @@
-// What walks over a program's trace came to.
+// The result of walks over a program's trace.
 #ifndef POWERCUT_CHECKER_EXPLORATION_WALKS_RESULT_H_
 #define POWERCUT_CHECKER_EXPLORATION_WALKS_RESULT_H_
 
@@ -21,8 +21,8 @@ struct ProgramRun {
   bool observed = true;    // false: the budget ended while the commands were run on the pools that have lost nothing
 };
 
-// Files beside the pools that the recorded program has changed and the commands have looked at, as a sentence, or
-// nothing: their outcomes depend on more than the images.
+// Returns a sentence about files beside the pools that the recorded program has changed and the commands have looked
+// at; empty without such files. The commands' outcomes depend on more than the images then.
 std::string other_files_met(const std::vector<std::string>& files);
 
 ExplorationResult result_of(const ProgramRun& run);

@@ -1,5 +1,5 @@
-// The crash points that one walk over the trace looks at, by their ordinals. They are settled when the walk begins:
-// what the walk finds out on its way must not change them, since a second walk ahead of it goes by the same points.
+// The crash points that one walk over the trace looks at, by their ordinals. The points are settled when the walk
+// begins. Results of the walk must not change them, since a second walk ahead of it goes by the same points.
 #ifndef POWERCUT_CHECKER_EXPLORATION_WALKS_WALK_POINTS_H_
 #define POWERCUT_CHECKER_EXPLORATION_WALKS_WALK_POINTS_H_
 
@@ -22,7 +22,7 @@ class WalkPoints {
 
   bool all() const { return all_; }
   bool has(uint64_t ordinal) const { return all_ || std::ranges::binary_search(ordinals_, ordinal); }
-  // Where the walk does not look at all of them.
+  // The walk's ordinals, where the walk does not look at every crash point.
   const std::vector<uint64_t>& ordinals() const { return ordinals_; }
 
  private:
