@@ -102,7 +102,7 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::open(const ProgramOptions&
   while ((*reader)->next(&event)) {
     // With phases, what comes before the first one that is explored only prepares.
     if (event.kind == EventKind::kPhase) out->explored_at_start_ = false;
-    // What sectors hold is known to this process then.
+    // This call makes the contents of sectors known to this process.
     if (event.kind == EventKind::kContent) powercut_content_name(event.value.data(), event.value.size(), nullptr, 0);
     const bool store = event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
     if (store) out->storing_.insert(event.thread);

@@ -1,4 +1,4 @@
-// What every command of program mode begins with: the trace, the user's commands, a folder for images.
+// The common beginning of every command of program mode: the trace, the user's commands, a folder for images.
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_LOADED_PROGRAM_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_LOADED_PROGRAM_H_
 
@@ -19,7 +19,7 @@ namespace powercut {
 
 class CommandLine;
 
-// Options of the trace and of the commands that judge an image.
+// Adds the options of the trace and of the commands that judge an image.
 void add_recovery_options(CommandLine* command, ProgramOptions* options);
 
 class LoadedProgram {
@@ -34,30 +34,32 @@ class LoadedProgram {
   uint64_t events() const { return events_; }
   // Threads that have stored to a pool.
   size_t threads() const { return storing_.size(); }
-  // The model that the trace is explored under: that of its medium. "adr", the default, is of a device "block".
+  // Returns the model that the trace is explored under, which fits its medium. For a device, "adr", the default,
+  // becomes "block".
   Result<std::string> model(const std::string& wanted) const;
   const std::string& folder() const { return guardian_->folder(); }
   // The files beside the images that commands have used.
   const FileWatch& files() const { return *guardian_->files(); }
 
-  // A worker, with images of zeros. `cancel` may be null.
+  // Returns a worker, with images of zeros. `cancel` may be null.
   Result<std::unique_ptr<ImageWorker>> worker(const std::string& name, const std::atomic<bool>* cancel) const;
-  // As many as `jobs`, named by number.
+  // Returns `jobs` workers, named by number.
   Result<std::vector<std::unique_ptr<ImageWorker>>> workers(int jobs, const std::atomic<bool>* cancel) const;
-  // What the dump and the probes print after every prefix; nothing without them. Adds to `executions` how often they
-  // were run. Asks `goes_on` before each run; an error where it says no.
+  // Returns the outputs that the dump and the probes print after every prefix; nothing without such commands. Adds the
+  // number of runs to `executions`. Asks `goes_on` before each run; returns an error when `goes_on` returns false.
   Result<ExpectedOutputs> expected(
       const std::atomic<bool>* cancel, uint64_t* executions,
       const std::function<bool()>& goes_on = [] { return true; }) const;
-  // The trace's crash points, from the first one on, with crash images made in `pool`: null to make none.
+  // Returns a follower of the trace's crash points, from the first one on. It makes crash images in `pool`; null: it
+  // makes none.
   Result<std::unique_ptr<TraceFollower>> follower(const std::string& model, AtomPolicy policy, uint8_t* pool) const;
-  // Zeroed memory for follower(); it stays until the process ends.
+  // Returns zeroed memory for follower(), which stays until the process ends.
   Result<uint8_t*> memory() const;
-  // It is zeros again.
+  // Fills the memory with zeros again.
   void clear(uint8_t* memory) const;
 
  private:
-  // `take` is given what runs the commands on an image, in a worker of that name.
+  // Calls `take` with a function that runs the commands on an image, in a worker of that name.
   Result<ExpectedOutputs> observed(
       const std::string& name, const std::atomic<bool>* cancel, uint64_t* executions,
       const std::function<bool()>& goes_on,

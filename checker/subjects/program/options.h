@@ -1,4 +1,4 @@
-// What an exploration in program mode was asked for.
+// The options of an exploration in program mode.
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_OPTIONS_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_OPTIONS_H_
 

@@ -1,4 +1,4 @@
-// What the tests of program mode share: a folder, pools, commands of the test program.
+// Parts that the tests of program mode share: a folder, pools, commands of the test program.
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_TEST_FILES_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_TEST_FILES_H_
 
@@ -53,7 +53,7 @@ inline Content filled(uint8_t byte) {
   return out;
 }
 
-// A worker for one command, and what it needs to live.
+// A worker for one command, and the objects that it needs to live.
 struct WorkerFixture {
   explicit WorkerFixture(std::vector<std::string> words, const std::string& program = "test-recovery",
                          double timeout = 10, TracePools of = one_pool(1 << 20))

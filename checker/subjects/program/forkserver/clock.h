@@ -4,7 +4,7 @@
 
 #include "checker/subjects/program/forkserver/serve.h"
 
-/* From here on: the program's own code runs, and no server. */
+/* Begins to notice questions for the time: from here on the program's own code runs, and no server. */
 void powercut_notice_clock(void);
 
 #endif /* POWERCUT_CHECKER_SUBJECTS_PROGRAM_FORKSERVER_CLOCK_H_ */

@@ -1,5 +1,5 @@
-/* What a run prints: all of it is taken and counted, its first and last part are kept. Without malloc: a run finds the
- * heap as the program's constructors left it, whatever earlier runs printed. */
+/* The output of a run: all bytes are taken and counted, and the first and last part are kept. The code calls no malloc:
+ * a run finds the heap as the program's constructors left it, whatever earlier runs printed. */
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_FORKSERVER_OUTPUT_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_FORKSERVER_OUTPUT_H_
 
@@ -71,8 +71,8 @@ static inline void output_put(struct output* output, const char* bytes, size_t s
   }
 }
 
-/* Takes what is there: 1 when that was something, 0 when there is nothing at the moment, -1 when there never will be.
- */
+/* Takes the bytes that are there. Returns 1 when there were some, 0 when there are none at the moment, -1 when none
+ * will come. */
 static inline int output_take(struct output* output) {
   const ssize_t size = read(output->fd, output->taken, sizeof output->taken);
   if (size < 0) return errno == EINTR ? 1 : errno == EAGAIN ? 0 : -1;

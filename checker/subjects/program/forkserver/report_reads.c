@@ -14,7 +14,8 @@
 static powercut_read_log* reads;
 static powercut_reads_begin_function* begin;
 
-/* Of the runtime that the program was built with; of our own, where it was built without. */
+/* Finds the function in the runtime that the program was built with, or in our own library where the program was built
+ * without. */
 static powercut_reads_prepare_function* find_runtime(void) {
   void* found = dlsym(RTLD_DEFAULT, POWERCUT_READS_PREPARE);
   /* It lies beside this library, whose run path leads there. */

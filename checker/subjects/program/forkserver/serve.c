@@ -160,7 +160,7 @@ static void watch(int socket, pid_t pid, uint64_t limit_us, struct output* outpu
   }
 }
 
-/* Of the server alone: no run has this memory, so that to write it while one runs copies no page. */
+/* The server's own memory: no run has it, so a write to it during a run copies no page. */
 static struct output* outputs;
 
 /* Returns true in the run. */

@@ -1,12 +1,12 @@
 /* Runs of one command, one fork each, on request: the server's half of the pipe between the engine and the process
  * that its runs are copies of.
  *
- * Two processes serve: a recovery program that libpowercut_fork.so stopped before main (a run goes on into main), and a
- * child of the engine (a run executes the command anew) for programs that cannot be preloaded.
+ * Two kinds of processes serve. A recovery program that libpowercut_fork.so stopped before main is one: a run goes on
+ * into main. For programs that cannot be preloaded, a child of the engine serves: a run executes the command anew.
  *
- * A run has a process group of its own, dies with the server, and leaves nothing: whatever it started, in whatever
- * session, is a child of the server once its parent is gone (PR_SET_CHILD_SUBREAPER), and is killed. When the engine
- * dies the server's end of the pipe closes: it kills what runs and leaves. */
+ * A run has a process group of its own, dies with the server, and leaves no process. Each process that a run started,
+ * in whatever session, becomes a child of the server once its parent is gone (PR_SET_CHILD_SUBREAPER), and is killed.
+ * When the engine dies, the server's end of the pipe closes: the server kills the run at hand and ends. */
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_FORKSERVER_SERVE_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_FORKSERVER_SERVE_H_
 
@@ -20,15 +20,15 @@ extern "C" {
  * paths and images, "path US image RS path US image …" (ASCII separators). */
 #define POWERCUT_FORK_FD "POWERCUT_FORK_FD"
 #define POWERCUT_FORK_POOLS "POWERCUT_FORK_POOLS"
-/* A file that a run makes when it asks which time it is, in itself or a child. Where it is there and holds a number,
- * the run is told a time that many seconds later. */
+/* A file that a run makes when it, or a child of it, asks which time it is. If the file exists and holds a number, the
+ * run is told a time that many seconds later. */
 #define POWERCUT_FORK_CLOCK "POWERCUT_FORK_CLOCK"
-/* Set where it is to serve only under a tracer that records what it reads. One that cannot ends with this status: its
- * constructors have used a pool. */
+/* Set where a program is to serve only under a tracer that records its reads. A program that cannot serve then ends
+ * with this status: its constructors have used a pool. */
 #define POWERCUT_FORK_TRACED "POWERCUT_FORK_TRACED"
 #define POWERCUT_FORK_UNTRACED 126
-/* A descriptor of the memory in which each run reports what it reads (tracer/runtime/reads/read_log.h); not there where
- * none is to. */
+/* A descriptor of the memory in which each run reports its reads (tracer/runtime/reads/read_log.h); not set where no
+ * run reports. */
 #define POWERCUT_FORK_READS "POWERCUT_FORK_READS"
 /* Set where the engine has set the C library's POWERCUT_FORK_TUNABLES: a heap of some size comes in pages of 2 MiB, and
  * a run takes few faults for it where it took thousands. Runs see neither. */
@@ -44,7 +44,7 @@ extern "C" {
 
 #define POWERCUT_FORK_MAGIC 0x32464350u /* "PCF2": a change of the structures below changes it */
 
-/* Bytes of each output that are sent: the first and the last half of these. */
+/* Bytes of each output that are sent: half of them from its begin, half from its end. */
 #define POWERCUT_FORK_KEPT 65536
 
 /* First word of the server, then of every request and reply: the magic. */
@@ -75,8 +75,8 @@ struct powercut_fork_reply {
   struct powercut_fork_output out, err; /* out's bytes come first */
 };
 
-/* Serves until the engine closes `socket`, and then does not return. Returns in each run: standard input empty, both
- * outputs connected, `socket` closed. */
+/* Serves until the engine closes `socket`, and then does not return. Returns in each run, with standard input empty,
+ * both outputs connected, and `socket` closed. */
 void powercut_serve(int socket);
 
 #ifdef __cplusplus

@@ -1,15 +1,15 @@
 // The files that recovery is given: one for each pool, with the bytes of the crash image at hand. A run may change,
 // truncate, rename or delete them and leave others beside them; restore() undoes all of it.
 //
-// A run that reports its reads tells which pages it may have changed. What another one changed is found by comparing
-// the pages that the files have data in with the expected bytes: a store through a shared mapping leaves no other trace
-// that can be relied on. Pages that nobody ever touched are holes and cost nothing.
+// A run that reports its reads tells which pages it may have changed. For any other run, restore() compares the pages
+// that the files have data in with the expected bytes: a store through a shared mapping leaves no other reliable trace.
+// Pages that nobody ever touched are holes and cost nothing.
 //
 // A device's lines name the contents of its sectors (tracer/stream/STREAM.md, "Devices"), and its first line the size
 // that the file has in the image.
 //
-// A recovery may ask for what a power cut does not leave: when its files were changed, and which inodes they are. Each
-// run is given times of the caller's choice, and now and then other inodes. Not restored: owner and extended
+// A recovery may ask for facts that a power cut does not leave: when its files were changed, and which inodes they are.
+// Each run is given times of the caller's choice, and now and then other inodes. Not restored: owner and extended
 // attributes.
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_IMAGES_IMAGE_FILES_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_IMAGES_IMAGE_FILES_H_
@@ -37,19 +37,22 @@ class ImageFiles {
   ImageFiles(const ImageFiles&) = delete;
   ImageFiles& operator=(const ImageFiles&) = delete;
 
-  // One for each window of the pools, in their order.
+  // One path for each window of the pools, in their order.
   const std::vector<std::string>& paths() const { return paths_; }
-  // The line's content in the image from now on. Only between restore() and the next run: see full().
+  // Sets the line's content in the image from now on. Call put() only between restore() and the next run, and see
+  // full().
   void put(uint64_t line, const Content& content);
-  // The name of the image that put() has made: of all lines that it was given, whatever the files hold.
+  // The name of the image that put() has made, from all lines that put() was given, whatever the files hold.
   const ImageName& name() const { return name_; }
-  // Set when the image at hand is not what put() made it.
+  // An error, set when the files do not hold the image that put() has made.
   const std::optional<EngineError>& full() const { return full_; }
-  // Before a run: the files and their folders were changed and accessed so many nanoseconds before create().
+  // Sets the times of the files and their folders, before a run: changed and accessed `before` nanoseconds before
+  // create().
   void set_times(uint64_t before);
-  // The files and their folders are other inodes from now on, with the same bytes. Between two runs.
+  // Replaces the files and their folders by other inodes with the same bytes. Call change_inodes() between two runs.
   std::optional<EngineError> change_inodes();
-  // After a run and all its processes have ended. Returns how many pages it had changed. `changed`: no others are.
+  // Restores the image after a run and all its processes have ended. Returns how many pages the run had changed.
+  // `changed`: the run can have changed no other pages.
   using Pages = std::vector<powercut_image_page>;
   Result<uint64_t> restore(const std::optional<Pages>& changed = std::nullopt);
 
@@ -66,13 +69,13 @@ class ImageFiles {
     uint8_t* mapped = nullptr;
   };
   ImageFiles() = default;
-  // `folder`: where it is made, for now; empty: its own.
+  // `folder`: the folder in which the file is made, for now; empty: its own.
   std::optional<EngineError> open(File* file, const std::string& folder = {});
   // Writes the expected bytes to a file that holds none.
   std::optional<EngineError> fill(const File& file);
   std::optional<EngineError> make_anew(File* file);
   uint64_t restore_all(const File& file);
-  // Bytes of one page, at this place of `expected_`.
+  // Writes bytes of one page, at this place of `expected_`.
   void put_bytes(uint64_t at, std::span<const uint8_t> bytes);
   void put_line(File* file, uint64_t line, const Content& content);
   void set_size(File* file, uint64_t size);

@@ -38,9 +38,10 @@ struct TracePools {
   std::vector<PoolWindow> windows;  // ascending by offset, disjoint
   uint64_t space = 0;               // size of the offset space: a multiple of the line, at least one
   Json program;                     // metadata "program", or null
-  // Changes of the pools that the trace has no stores for, one sentence each: its images are not all that there are.
+  // Changes of the pools that the trace has no stores for, one sentence each: the trace's images are not all that a
+  // power cut may leave.
   std::vector<std::string> unseen;
-  // What was done to a device and is not modelled, one sentence each: the same.
+  // Uses of a device that are not modelled, one sentence each: here, too, the trace's images are not all.
   std::vector<std::string> refused;
 
   // Files beside the pools that the program has changed, where its recording has looked.
@@ -53,7 +54,7 @@ struct TracePools {
 };
 
 // Reads a trace's metadata. A trace that names no files (a program built with `powercut cc` that recorded itself) has
-// one pool, whose path is `pool_path`; then it may not be empty.
+// one pool, whose path is `pool_path`. The path must not be empty then.
 Result<TracePools> pools_of_trace(const std::string& metadata, const std::string& trace, const std::string& pool_path);
 
 }  // namespace powercut

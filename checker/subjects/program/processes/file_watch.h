@@ -1,9 +1,9 @@
-// Looks after the files beside the images that commands use: which of those that the recorded program has changed they
-// look at, so that what they come to depends on more than the image; and what they change is saved first, to be put
-// back.
+// Looks after the files beside the images that commands use. The watch notes when a command looks at a file that the
+// recorded program has changed: the command's outcome then depends on more than the image. Before a command changes a
+// file, the watch saves it, to be put back later.
 //
-// A command that writes a file whatever was in it, or only adds to its end, does not depend on it. What it has written
-// so is its own, for the image at hand.
+// A command that writes a file whatever was in it, or only adds to its end, does not depend on the file. A file written
+// in this way is the command's own, for the image at hand.
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_PROCESSES_FILE_WATCH_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_PROCESSES_FILE_WATCH_H_
 
@@ -25,14 +25,15 @@ namespace powercut {
 
 class FileWatch {
  public:
-  // `work`: the folder of the images and of whatever powercut itself makes. `saved`: for files that commands change, of
-  // those that `data` or the recorded program has. The commands' calls are looked at by a thread.
+  // `work`: the folder of the images and of whatever powercut itself makes. `saved`: the folder for copies of files
+  // that commands change, if the files belong to `data` or to the recorded program. A thread looks at the commands'
+  // calls.
   FileWatch(const std::vector<OtherFile>& changed, DataFolders data, const std::string& work, const std::string& saved);
   ~FileWatch();
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
 
-  // The calls that it has to be told of.
+  // The calls that the watch has to be told of.
   powercut_told_calls told() const { return changed_.empty() ? kPowercutToldChanges : kPowercutToldAll; }
 
   // An image in the place of a pool, each in its folder, where names beside the image are those beside the pool.
@@ -46,13 +47,13 @@ class FileWatch {
   void begin(Place place);
   // Takes a listener over (call_filter.h).
   void listen(int listener, Place place);
-  // A command could not be watched.
+  // Notes that a command could not be watched.
   void unwatched(const std::string& why);
 
-  // Files that the recorded program has changed and some command has looked at; "the names in" a folder of which they
-  // are.
+  // Files that the recorded program has changed and some command has looked at. If a command has listed names, the
+  // entry is "the names in" their folder.
   std::vector<std::string> met() const;
-  // Changed files that commands have added to, and not looked at.
+  // Changed files that commands have added to, without looking at them.
   std::vector<std::string> added() const;
   // Other reasons why runs cannot be judged, one sentence each.
   std::vector<std::string> troubles() const;

@@ -48,7 +48,7 @@ std::vector<pid_t> children() {
   return out;
 }
 
-// Those that are killed may have children of their own, which come next.
+// Killed processes may have children of their own, which the next rounds end.
 void end_orphans(pid_t spared) {
   for (int round = 0; round < 200; ++round) {
     std::vector<pid_t> orphans = children();
@@ -64,7 +64,7 @@ void end_orphans(pid_t spared) {
 
 std::string saved_in(const std::string& folder) { return folder + "/saved"; }
 
-// What is being killed may still make a file in a folder that is being emptied.
+// Removes the folder. A process that is being killed may still make a file in a folder that is being emptied.
 void remove_folder(const std::string& folder) {
   std::error_code wrong;
   for (int round = 0; round < 100; ++round) {

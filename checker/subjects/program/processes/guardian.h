@@ -1,8 +1,9 @@
-// Cleans up after an engine that was killed: a small process in a session of its own that learns of it by the end of a
-// pipe, kills what servers are left, puts back the files that they have changed, and removes the work folder.
+// Cleans up after an engine that was killed. A small process in a session of its own learns of the engine's death by
+// the end of a pipe. It kills the servers that are left, puts back the files that they have changed, and removes the
+// work folder.
 //
-// What a run starts is its server's to end (forkserver/serve.h). Where the server itself was killed, by the run for
-// instance, the rest of its processes come to the engine (PR_SET_CHILD_SUBREAPER), which ends them at its end.
+// A server ends the processes that its runs start (forkserver/serve.h). If the server itself was killed, for instance
+// by the run, its other processes come to the engine (PR_SET_CHILD_SUBREAPER). The engine ends them at its own end.
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_PROCESSES_GUARDIAN_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_PROCESSES_GUARDIAN_H_
 
@@ -29,11 +30,12 @@ class Guardian {
   Guardian& operator=(const Guardian&) = delete;
 
   const std::string& folder() const { return folder_; }
-  // From now on the files beside the images that servers use are looked after (file_watch.h).
+  // Begins to look after the files beside the images that servers use (file_watch.h).
   void look_after(const std::vector<OtherFile>& changed, DataFolders data);
-  // Null without look_after().
+  // The watch over files; null without look_after().
   FileWatch* files() const { return files_.get(); }
-  // A process that leads a group of its own, until it was waited for. Any thread.
+  // watch() adds a process that leads a group of its own; forget() removes it once it was waited for. Any thread may
+  // call them.
   void watch(pid_t process);
   void forget(pid_t process);
 

@@ -132,7 +132,7 @@ std::optional<EngineError> RunServer::spawn(bool plain) {
   // A run that reports its reads, or is traced, would tell of this file as well.
   if (preload && !traced && !spec_.reports) environment.push_back(std::string(POWERCUT_FORK_CLOCK) + "=" + spec_.clock);
   if (!plain) environment.push_back(std::string(POWERCUT_FORK_FD) + "=" + std::to_string(kServerSocket));
-  // Under the tracer its malloc is another one. What the user has chosen stays.
+  // Under the tracer its malloc is another one. The user's own choice stays.
   if (!plain && !traced && getenv(POWERCUT_FORK_TUNABLES) == nullptr) {
     environment.push_back(std::string(POWERCUT_FORK_TUNABLES) + "=" + POWERCUT_FORK_HUGE_HEAP);
     environment.push_back(std::string(POWERCUT_FORK_TUNED) + "=1");

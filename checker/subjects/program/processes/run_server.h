@@ -19,13 +19,13 @@
 
 namespace powercut {
 
-// What a run printed on one of its outputs.
+// The text that a run printed on one of its outputs.
 struct RunOutput {
   uint64_t total = 0;                   // bytes
   std::array<uint64_t, 2> digest = {};  // of all of them
   std::array<uint64_t, 2> lines = {};   // of the same lines in any order
-  std::string head, tail;               // what was kept; between them bytes are missing unless they are all
-  // The first and last of the kept bytes, so many at most, with a note where some are missing.
+  std::string head, tail;               // the kept bytes; unless these are all, the bytes between are missing.
+  // Returns the first and last of the kept bytes, at most `most`, with a note where some are missing.
   std::string text(size_t most = POWERCUT_FORK_KEPT) const;
 };
 
@@ -48,25 +48,25 @@ class RunServer {
     std::vector<std::string> prefix;       // a tracer to run the command under, with its words; it serves there
     std::vector<std::string> environment;  // "NAME=value", on top of this process's
     bool reports = false;                  // its runs report their reads; it must not have to fall back
-    // Pages of the images that reports follow: nothing for all of them. Outlives it.
+    // Pages of the images that reports follow: nothing for all pages. The value outlives the server.
     const std::optional<std::vector<powercut_image_page>>* followed = nullptr;
     bool elsewhere = false;                     // at other addresses than all others, drawn anew for each server
     FileWatch::Place place = 0;                 // of the images, where the guardian looks after other files
     const std::atomic<bool>* cancel = nullptr;  // once set, a run ends at once with an error; may be null
   };
-  // `guardian` outlives it.
+  // `guardian` outlives this.
   RunServer(Spec spec, Guardian* guardian);
   ~RunServer();
   RunServer(const RunServer&) = delete;
   RunServer& operator=(const RunServer&) = delete;
 
-  // Starts the process, when there is none. Harness error when it does not get ready.
+  // Starts the process, when there is none. Harness error when the process does not get ready.
   std::optional<EngineError> start();
-  // A program that was to serve its runs from before main never did: each run starts it anew.
+  // True if a program that was to serve its runs from before main never did: each run starts it anew.
   bool fell_back() const { return fell_back_; }
   // Runs the command once, for `timeout` seconds at most. A server that died is replaced, once for each run.
   Result<RunEnd> run(double timeout);
-  // What the last run has reported of its reads. Only with `reports`.
+  // The reads that the last run has reported. Only with `reports`.
   const powercut_read_log& reads() const { return *reads_; }
   // The path of the library that makes a program serve.
   static std::string library();
@@ -76,11 +76,11 @@ class RunServer {
   bool receive(void* data, size_t size, double seconds);
   // Starts the process in one of the two ways.
   std::optional<EngineError> spawn(bool plain);
-  // Where the guardian looks after files: the words and the environment that let the process be watched from its start.
-  // The listener comes over `socket`.
+  // Where the guardian looks after files: let_watch() changes the words and the environment so that the process is
+  // watched from its start, and watch() takes the listener, which comes over `socket`.
   void let_watch(std::vector<std::string>* words, std::vector<std::string>* environment) const;
   void watch(int socket);
-  // Whether it came to serve.
+  // Whether the process came to serve.
   bool ready();
   void stop();
   std::optional<RunEnd> ask(double timeout);

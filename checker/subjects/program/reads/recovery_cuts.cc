@@ -110,7 +110,7 @@ Result<std::vector<KeptEvent>> events_of(const std::string& stream, const Stream
     if (added) number->second = stacks->add(reader->stack(event.stack), reader->modules());
     event.stack = number->second;
     out.emplace_back(event);
-    // What sectors hold is known to this process then.
+    // This call makes the contents of sectors known to this process.
     if (event.kind == EventKind::kContent) powercut_content_name(event.value.data(), event.value.size(), nullptr, 0);
   }
   if (reader->error()) return usage_error(*reader->error());

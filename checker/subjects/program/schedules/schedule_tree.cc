@@ -235,7 +235,7 @@ void ScheduleTree::lead_to(const std::vector<KeptEvent>& run, size_t count) {
 }
 
 void ScheduleTree::add_trouble(Trouble kind, const std::string& text) {
-  // The same threads that wait at the same places are the same trouble, whatever schedule led there.
+  // Two schedules have one trouble if equal threads wait at equal places, whatever led there.
   std::map<uint32_t, uint32_t> places;
   for (const KeptEvent& kept : last_) {
     const Event event = kept.view();

@@ -1,9 +1,10 @@
 // Runs of one program by different schedules, as one trace: a tree of schedules (tracer/format/FORMAT.md).
 //
-// What they have in common up to the creation of the first thread stands before the fork. A run is added up to its last
-// crash point that is new: one before each event that raises a floor, and before the begin and end of each marked
-// operation, that leaves a frontier which no run has left before. All instants of the schedule in between leave no more
-// (replayer/MODELS.md); other than in a search over states, no thread is led on beyond what the schedule lets it do.
+// The events that the runs share, up to the creation of the first thread, stand before the fork. A crash point stands
+// before each event that raises a floor, and before the begin and end of each marked operation. A crash point is new if
+// it leaves a frontier which no run has left before. A run is added up to its last new crash point. All instants of the
+// schedule in between leave no more (replayer/MODELS.md). Unlike a search over states, no thread is led on beyond its
+// part in the schedule.
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_SCHEDULES_SCHEDULE_TREE_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_SCHEDULES_SCHEDULE_TREE_H_
 
@@ -37,20 +38,20 @@ class ScheduleTree {
                                                       uint64_t space, const std::string& model);
   ~ScheduleTree();
 
-  // A run's trace at its begin.
+  // Reads the events of a run. `reader` stands at the begin of the run's trace.
   RunEvents read(TraceReader* reader);
-  // The first run.
+  // Begins the tree with the first run.
   void begin(const RunEvents& run, uint32_t threads);
-  // False: the run has not the same beginning as the first one.
+  // Adds a run. False: the run does not begin like the first run.
   bool add(const RunEvents& run);
-  // A run in which the marked operations came one after the other, whole, without a crash point: it tells what they
-  // come to (checker/subjects/program/outputs/serial_orders.h). The same.
+  // Adds a run in which the marked operations came one after the other, whole, without a crash point: its outputs are
+  // the result of that order (checker/subjects/program/outputs/serial_orders.h). Returns as add() does.
   bool add_order(const RunEvents& run);
-  // Histories in which operations overlap, of crash points.
+  // Histories of crash points in which operations overlap.
   const std::map<uint64_t, MarkedHistory>& overlapping() const { return overlapping_; }
   const SerialOrders& orders() const { return orders_; }
   bool begun() const { return root_.has_value(); }
-  // What went wrong at the end of the run that was added last, unless it is known.
+  // Adds the trouble at the end of the run that was added last, unless the trouble is known.
   void add_trouble(Trouble kind, const std::string& text);
   std::optional<TraceError> finish(const std::string& searched);
 
@@ -67,7 +68,7 @@ class ScheduleTree {
   uint32_t stack_of(const TraceReader& reader, uint32_t id);
   void append(const Event& event);
   void store(const Event& event);
-  // The trace comes to stand behind the first `count` events of `run`.
+  // Leads the trace to the place behind the first `count` events of `run`.
   void lead_to(const std::vector<KeptEvent>& run, size_t count);
   uint64_t frontier() const;
   bool raises(const Event& event) const;
@@ -81,7 +82,8 @@ class ScheduleTree {
   uint64_t first_ = 0;  // event behind the fork
   std::vector<std::pair<uint64_t, std::vector<uint8_t>>> journal_;
   uint64_t memory_ = 0;  // digest of what stores have changed since the fork
-  // What an image is judged by: the marked operations so far, and what the pools held when none was running.
+  // An image is judged by these members: the marked operations so far, and the contents of the pools when none was
+  // running.
   uint64_t obligations_ = 0, root_obligations_ = 0;
   Operations marked_, root_marked_;
   std::map<Stack, uint32_t> stacks_;

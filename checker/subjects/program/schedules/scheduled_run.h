@@ -1,5 +1,6 @@
-// Runs a program once, by a schedule (tracer/runtime/threads/schedule_file.h): at fixed addresses, with its pools as
-// they were before, and supervised, since a thread may wait for what the schedule never brings about.
+// Runs a program once, by a schedule (tracer/runtime/threads/schedule_file.h): at fixed addresses, and with its pools
+// as they were before. The run is supervised, since a thread may wait for an event that the schedule never brings
+// about.
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_SCHEDULES_SCHEDULED_RUN_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_SCHEDULES_SCHEDULED_RUN_H_
 
@@ -42,12 +43,12 @@ struct ScheduledRun {
   std::string doubt, text;
   bool followed = false;  // the program has the runtime, and it came to follow the schedule
   int status = 0;         // of the process; -N: signal N
-  std::string stalled;    // why it was ended from outside; empty: it was not
+  std::string stalled;    // why the run was ended from outside; empty: it ended by itself
 };
 
 class ScheduledRuns {
  public:
-  // Keeps the pools' contents. `folder`: of the guardian, for files of its own.
+  // Keeps a copy of the pools' contents. The runs' own files lie in the guardian's folder.
   static Result<std::unique_ptr<ScheduledRuns>> create(ProgramToSchedule program, Guardian* guardian,
                                                        const std::atomic<bool>* cancel);
   ~ScheduledRuns();
@@ -55,9 +56,9 @@ class ScheduledRuns {
   ScheduledRuns& operator=(const ScheduledRuns&) = delete;
 
   Result<ScheduledRun> run(const ScheduleRequest& request);
-  // More places whose uses are visible from now on. False: there is no room for them.
+  // Makes the uses of more places visible from now on. False: there is no room for the places.
   bool add_places(const std::vector<uint64_t>& places);
-  // Of the last run.
+  // The files of the last run: its stream, its standard output and its standard error.
   const std::string& stream() const { return stream_; }
   std::string output() const { return folder_ + "/stdout"; }
   std::string errors() const { return folder_ + "/stderr"; }
@@ -77,7 +78,7 @@ class ScheduledRuns {
   std::optional<EngineError> put_pools_back() const;
   void prepare(const ScheduleRequest& request);
   Result<pid_t> start() const;
-  // Waits for the end; what there is to say if it has to be brought about.
+  // Waits for the end of the process. Returns the reason if the process had to be ended from outside; otherwise empty.
   std::string supervise(pid_t process, int* status) const;
 
   ProgramToSchedule program_;

@@ -25,8 +25,9 @@ constexpr int kQuiet = 4, kMostRehearsals = 100;
 // Ways that wait to be run, before those that lead to few others come first.
 constexpr size_t kMostWaiting = 50'000;
 
-// Schedules that are not followed to their end: how many there may be, how many of these because nothing moved, for
-// which they were waited for, and how many of their decisions others part from. They are long, and much alike.
+// Limits for schedules that are not followed to their end: how many there may be; how many of them may stall, since
+// each stall is waited for; how many of their decisions other schedules part from. Such schedules are long, and much
+// alike.
 constexpr size_t kMostPassedOver = 32, kMostStalls = 2, kDecisionsOfPassedOver = 64;
 
 // Runs of operations one after the other, at most.
@@ -71,15 +72,15 @@ std::optional<EngineError> ProgramSearch::run() {
   return std::nullopt;
 }
 
-// The schedule without preemptions is the program as it is recorded otherwise. What it shows to be shared, and what
-// random schedules do, is known before the search begins.
+// Runs the schedule without preemptions: the program as an ordinary recording has it. The places that this run and
+// random schedules show to be shared are known before the search begins.
 bool ProgramSearch::first_run() {
   const auto first = run_once({});
   if (!first) return false;
   status_ = first->status;
   stalled_ = first->stalled;
   const bool failed = first->status < 0 || !options_.allowed.contains(first->status);
-  // What cannot be followed may well be why it fails.
+  // An event that cannot be followed may well be the cause of the failure.
   if (failed && stalled_.empty()) stalled_ = first->doubt;
   // It begins when the program does something with a pool.
   const bool used = std::filesystem::exists(runs_->stream());
@@ -128,11 +129,11 @@ bool ProgramSearch::learn(const ScheduledRun& run) {
 
 void ProgramSearch::bounded() {
   const uint32_t most = *options_.limits.preemptions;
-  // What is known to be missing of the search is no reason against its first schedule.
+  // The first schedule is run even if the search is known to miss schedules.
   for (bool again = true; again;) {
     again = false;
     counts_.schedules = counts_.ended = 0;
-    // By the preemptions that they have: so a finding is met first where it needs the fewest.
+    // Ways by their number of preemptions: a finding is met first where it needs the fewest.
     std::vector<std::vector<Way>> ways(most + 1);
     ways[0].emplace_back();
     while (!again && (counts_.schedules == 0 || !over_)) {
@@ -260,7 +261,7 @@ std::optional<ScheduledRun> ProgramSearch::follow(const ScheduleRequest& request
   if (!run) return std::nullopt;
   ++counts_.schedules;
   if (!run->stalled.empty()) {
-    // What it has recorded has no end. Others may part from it.
+    // The run's recording has no end. Other schedules may part from the run.
     pass_over(run->stalled);
     if (++stalls_ >= kMostStalls) over_ = true;
     return run;

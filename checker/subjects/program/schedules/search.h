@@ -1,5 +1,5 @@
-// Which schedules of a program are run: every one with at most so many preemptions, those with few of them first
-// (Musuvathi and Qadeer, PLDI 2007), or random ones. A program cannot be put back to a state that it was in, so each
+// Which schedules of a program are run: random schedules, or every schedule with at most so many preemptions, few
+// preemptions first (Musuvathi and Qadeer, PLDI 2007). A program cannot be put back to an earlier state, so each
 // schedule is run from the beginning of the program: a list of choices that leads to a decision, one choice there, and
 // then no preemption.
 //
@@ -33,7 +33,7 @@ struct ProgramSearchOptions {
 
 class ProgramSearch {
  public:
-  // `metadata` of the trace, from what the stream of the first run tells.
+  // Makes the `metadata` of the trace from a survey of the first run's stream.
   using Metadata = std::function<Result<std::string>(const StreamSurvey&)>;
 
   // All arguments outlive this. `scratch`: a file for the trace of one run.
@@ -45,12 +45,12 @@ class ProgramSearch {
         trace_(std::move(trace)),
         metadata_(std::move(metadata)) {}
 
-  // Writes the trace. An error where the program cannot be recorded at all.
+  // Writes the trace. Errors: the program cannot be recorded at all.
   std::optional<EngineError> run();
 
   // The `schedules` object of an engine's result.
   Json summary() const;
-  // Of the first run: nothing while it has come to no pool.
+  // The survey of the first run's stream; nothing while the run has come to no pool.
   const std::optional<StreamSurvey>& survey() const { return survey_; }
   int status() const { return status_; }
   const std::string& stalled() const { return stalled_; }
@@ -68,17 +68,18 @@ class ProgramSearch {
   // Runs operations that overlap one after the other, in each order that may explain what they have answered.
   void run_orders();
   bool run_order(const std::vector<uint32_t>& threads);
-  // Runs it, and adds it to the tree. Nothing: the search has to end.
+  // Runs the schedule, and adds the run to the tree. Nothing: the search has to end.
   std::optional<ScheduledRun> follow(const ScheduleRequest& request);
   std::optional<ScheduledRun> run_once(const ScheduleRequest& request);
   std::optional<RunEvents> events_of_run();
   bool does_it_again(const ScheduledRun& run);
   void judge_end(const ScheduledRun& run);
   bool learn(const ScheduledRun& run);
-  // The search ends, or it goes on without what lies behind the schedule at hand. False.
+  // give_up() ends the search. pass_over() goes on without the schedules that lie behind the current one. Both return
+  // false.
   bool give_up(std::string reason);
   bool pass_over(std::string reason);
-  // Ways that part from a run behind the decisions that were asked for.
+  // Adds the ways that part from a run behind the decisions that were asked for.
   void branch(const ScheduledRun& run, const Way& way, std::vector<std::vector<Way>>* ways);
 
   const ProgramSearchOptions& options_;

@@ -1,5 +1,5 @@
 /* A recovery that changes its pool as its words say; `test-changes HOW POOL`. Built twice: as anybody would, and by the
- * compiler pass. What it reads does not matter. */
+ * compiler pass. Its reads do not matter. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>

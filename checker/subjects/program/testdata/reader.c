@@ -80,7 +80,7 @@ static void* overwrites(void* argument) {
   return NULL;
 }
 
-/* What a child has read comes back by a pipe. */
+/* A child's reads come back by a pipe. */
 static uint64_t by_child(void) {
   int ends[2], status = 0;
   uint64_t read_there = 0;

@@ -36,7 +36,7 @@ static void show(const void* bytes) {
   printf("%ld %016lx\n", (long)at, (unsigned long)word);
 }
 
-/* What came out of a pipe, a socket or another file. */
+/* Shows a word that came out of a pipe, a socket or another file. */
 static void show_from(int fd) {
   char bytes[8];
   must(read(fd, bytes, 8) == 8, "read back");
@@ -158,7 +158,7 @@ int main(int argc, char** argv) {
   char* private = map(PROT_READ | PROT_WRITE, MAP_PRIVATE, size);
   show(private + at);
   at += stride;
-  /* Of a page that the process has for itself: what is written to the file does not hide what was there. */
+  /* A page that the process has for itself: a write to the file does not hide the page's earlier bytes. */
   private[at + 32] = 1;
   must(pwrite(pool, "written!", 8, at) == 8, "pwrite");
   show(private + at);
@@ -167,7 +167,7 @@ int main(int argc, char** argv) {
   must(private != MAP_FAILED, "mremap");
   show(private + at);
   at += stride;
-  /* What is stored there does not hide what the file has. */
+  /* A store to this page does not hide the file's bytes. */
   memcpy(private + at, "private!", 8);
   must(pread(pool, bytes, 8, at) == 8, "pread");
   show(bytes);
