@@ -18,8 +18,8 @@ std::string hex(const Content& content) {
   return out;
 }
 
-// Every legal image of the trace by the model's own candidates, each as a request, and whether the test recovery's
-// "check" has to refuse it, by reading the image here.
+// Every legal image of the trace by the model's own candidates, each as a request. `refused`: whether the test
+// recovery's "check" has to refuse the image, found by reading the image here.
 struct LegalImages {
   std::vector<Json> requests;
   std::vector<bool> refused;

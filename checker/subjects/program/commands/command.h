@@ -27,16 +27,16 @@ struct Command {
   bool named = false;         // some word becomes the path of an image
   bool reports = false;       // its runs are to report what they read
 
-  // As the user wrote it.
+  // The command as the user wrote it.
   std::string text() const;
   // The words for images at `images`: {image} and {image:N} anywhere in a word, and words that are a pool's path.
   std::vector<std::string> words_for(const TracePools& pools, const std::vector<std::string>& images) const;
 };
 
-// Reads a JSON list of words and looks at the program. Usage errors: not a list of words, no such program, one that
-// cannot be run here, an {image:N} that there is not, or a program that cannot learn which file to open.
+// Reads a JSON list of words and looks at the program. Usage errors: `json` is no list of words, the program does not
+// exist or cannot be run here, or an {image:N} has no pool. A program that cannot learn which file to open is one, too.
 Result<Command> parse_command(const std::string& json, const std::string& option, const TracePools& pools);
-// How the program at `path` can be run; nothing when it cannot.
+// Returns how the program at `path` can be run; nothing when it cannot be run.
 std::optional<Command> look_at_program(const std::string& path);
 
 // How a command is run under a tracer that records its loads.

@@ -35,7 +35,7 @@ class Visible {
     }
   }
 
-  // The same for the same contents.
+  // Equal contents have equal digests.
   uint64_t digest() const { return digest_; }
   std::vector<std::pair<uint64_t, Content>> take_changed() {
     std::vector<std::pair<uint64_t, Content>> out;
@@ -195,7 +195,7 @@ std::vector<const ProgramOutcome*> ExpectedOutputs::legal(const Operations& oper
     }
     if (!out.empty() && (operations.history() == nullptr || operations.serial())) return out;
   }
-  // Those that overlapped may have come to something else than what the schedule shows, and nobody has seen which.
+  // Overlapping operations may have come to another result than the schedule shows, and nobody has seen which.
   if (operations.history() == nullptr || orders_.empty()) return out;
   const auto [at, fresh] = known_.try_emplace(operations.history_name());
   if (fresh) at->second = in_some_order(operations, nullptr);

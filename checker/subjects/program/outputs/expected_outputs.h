@@ -1,15 +1,15 @@
-// Output equivalence: what the dump and the probes may print after a power cut. The state after a prefix of the marked
-// history is known by what they print: all commands are run on the visible image at the end of every operation, with no
-// other in flight. At a crash point inside operation k the legal outputs are those after k - 1 and after k, outside of
-// one that after the last.
+// Output equivalence: which outputs of the dump and the probes are legal after a power cut. These outputs identify the
+// state after a prefix of the marked history. All commands are run on the visible image at the end of every operation,
+// with no other operation in flight. At a crash point inside operation k the outputs after k - 1 and after k are legal.
+// Outside of any operation, the output after the last operation is.
 //
 // Before the first operation begins nothing is promised: there only exit status counts. In a tree of schedules each
-// schedule has its own prefixes (operations.h); an operation that is alone in flight may come to what it comes to in
-// any schedule that goes on from there and lets it end before another begins.
+// schedule has its own prefixes (operations.h). An operation that is alone in flight has several legal results: one
+// from each schedule that goes on from there and lets the operation end before another begins.
 //
-// Where operations of several threads overlap, or did, what they print in each order that explains them is legal
-// (serial_orders.h): the tree has schedules in which they run one after the other. Where it lacks one of these, or no
-// order explains the answers, only exit status counts, and the crash point is not judged.
+// Where operations of several threads overlap, or did, each order that explains their answers has legal outputs
+// (serial_orders.h): the tree has schedules in which the operations run one after the other. Where the tree lacks such
+// a schedule, or no order explains the answers, only exit status counts, and the crash point is not judged.
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_OUTPUTS_EXPECTED_OUTPUTS_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_OUTPUTS_EXPECTED_OUTPUTS_H_
 
@@ -26,34 +26,35 @@ namespace powercut {
 
 class ExpectedOutputs {
  public:
-  // Runs the commands on the visible image that it is given, as lines that changed since the last call.
+  // Runs the commands on the visible image, which is given as lines that changed since the last call.
   using Observe = std::function<Result<ProgramOutcome>(const std::vector<std::pair<uint64_t, Content>>&)>;
 
-  // Reads the whole trace from the reader's first event. `space`: size of the offset space. Of a schedule alone: `tree`
-  // is what it was taken from.
+  // Reads the whole trace from the reader's first event. `space`: size of the offset space. `tree`: for a schedule
+  // alone, the outputs of the tree that the schedule was taken from.
   static Result<ExpectedOutputs> take(TraceReader* reader, uint64_t space, const Observe& observe,
                                       const ExpectedOutputs* tree = nullptr);
-  // Of a tree: what operations come to one after the other, and nothing else.
+  // Takes from a tree only the outputs of operations that run one after the other.
   static Result<ExpectedOutputs> take_orders(TraceReader* reader, uint64_t space, const Observe& observe);
 
-  // The legal outputs at an instant; nothing when only exit status counts.
+  // Returns the legal outputs at an instant; none when only exit status counts.
   std::vector<const ProgramOutcome*> legal(const Operations& operations) const;
-  // Where an output up to number `at` is not legal: lookups that had ended, without whose answers it would be.
+  // Precondition: an output up to number `at` is not legal. Returns lookups that had ended and without whose answers
+  // the output would be legal.
   std::vector<std::string> reads_of_lost(const Operations& operations, const ProgramOutcome& outcome, size_t at,
                                          bool ordered) const;
-  // ... or operations that had ended, without which it is what some of the others come to.
+  // Precondition as above. Returns operations that had ended and without which the output is a result of the others.
   std::vector<std::string> lost(const Operations& operations, const ProgramOutcome& outcome, size_t at,
                                 bool ordered) const;
-  // The earlier prefix than the legal ones that has printed what this outcome has, up to the output `at`, as the number
-  // of the operation after which it was right (0: before the first).
+  // Returns a prefix, earlier than the legal ones, that has printed the outputs of this outcome up to the output `at`.
+  // The prefix is given as the number of the operation after which these outputs were right (0: before the first).
   std::optional<uint64_t> earlier(const Operations& operations, const ProgramOutcome& outcome, size_t at,
                                   bool ordered) const;
-  // Whether the same step fails in the same way with everything durable at the end of the operation that runs, or did
-  // at that of the one before it.
+  // Whether the step fails in the same way with everything durable: at the end of the running operation
+  // (fails_at_the_end()), or at the end of the operation before (failed_before()).
   bool fails_at_the_end(const Operations& operations, const ProgramOutcome& outcome) const;
   bool failed_before(const Operations& operations, const ProgramOutcome& outcome) const;
   uint64_t observed() const { return after_.size(); }
-  // Whether operations have overlapped, and it is known what they come to one after the other.
+  // Whether operations have overlapped, and their results one after the other are known.
   bool has_orders_of(const Operations& operations) const {
     return operations.history() != nullptr && !operations.serial() && !orders_.empty();
   }
@@ -67,8 +68,8 @@ class ExpectedOutputs {
   std::vector<const ProgramOutcome*> in_some_order(const Operations& operations,
                                                    const SerialOrders::Which& any_answer) const;
 
-  // By the prefix, and by that of the operation that ended last: 0 is the state when the first one began. Of an outcome
-  // that fails, what was printed before counts.
+  // Outcomes by prefix: 0 is the state when the first operation began. If an outcome fails, the outputs printed before
+  // count.
   std::map<uint64_t, Outcomes> after_;
   std::map<uint64_t, Outcomes> failed_;  // there, with nothing lost
   SerialOrders orders_;

@@ -20,7 +20,8 @@ std::string key_text(const std::string& key) {
   return key;
 }
 
-// What an operation is called: of those that the program's output has acknowledged, the kind says no more than that.
+// Returns the name of an operation's kind. If the program's output has acknowledged the operation, the kind is "ack"
+// and says no more.
 std::string kind_name(const MarkedOperation& operation, const TraceReader& reader) {
   const Json metadata = parse_json(reader.metadata());
   const bool acknowledged =

@@ -10,14 +10,14 @@
 
 namespace powercut {
 
-// "recover: ./prog check": the step that showed it, as the field `query` of findings names it.
+// "recover: ./prog check": the step that showed the finding, as the field `query` of findings names the step.
 std::string query_text(const ProgramStep& step, const ProgramCommands& commands);
-// `lines`: every pending line with the content that the finding needs. Without `needs_power_cut` no store is at fault:
-// it is the same with all of them durable once the operation has ended.
+// Returns the violation as a finding. `lines`: every pending line with the content that the finding needs. Without
+// `needs_power_cut` no store is at fault: the outcome is the same with all stores durable once the operation has ended.
 Finding finding_of(const ProgramViolation& violation, const ProgramOutcome& outcome,
                    const std::vector<Image::Line>& lines, const Operations& operations, const ProgramCommands& commands,
                    bool needs_power_cut, const TraceReader& reader);
-// What went wrong in a schedule of the program's threads, with no power cut.
+// Returns the trouble of a schedule of the program's threads as a finding that needs no power cut.
 Finding finding_of(const TraceFollower::FoundTrouble& trouble, const Operations& operations,
                    const TraceFollower& follower);
 // "insert(k7)": a marked operation, by its begin.

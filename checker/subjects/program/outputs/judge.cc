@@ -24,7 +24,8 @@ std::string noun(const ProgramStep& step, const ProgramCommands& commands) {
   return "?";
 }
 
-// Of a violation: which probe it is makes no difference, since a lost store may show in several.
+// Returns the step's part in the kind of a violation. The number of a probe makes no difference, since a lost store may
+// show in several probes.
 std::string kind_of(const ProgramStep& step) {
   return step.kind == ProgramStep::Kind::kProbe ? "probe" : name_of(step);
 }
@@ -166,7 +167,7 @@ std::optional<ProgramViolation> judge(const ProgramOutcome& outcome, const std::
   for (size_t i = 0; !right.empty() && i < outcome.printed.size(); ++i) {
     std::vector<const ProgramOutcome*> still;
     for (const ProgramOutcome* one : right) {
-      // What a step should print where it fails with nothing lost is not known: anything is right.
+      // If a step fails with nothing lost, its expected output is not known: any output is right.
       if (one->printed.size() <= i || one->printed[i].alike(outcome.printed[i], commands.ordered)) still.push_back(one);
     }
     if (still.empty()) return wrong_output(outcome, i, right, expected, operations, commands);

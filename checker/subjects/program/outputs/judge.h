@@ -13,28 +13,28 @@ namespace powercut {
 
 struct ProgramViolation {
   std::string invariant;
-  std::string kind;  // what distinguishes it from others of the invariant: step, status, signal
+  std::string kind;  // distinguishes violations of one invariant: step, status, signal
   ProgramStep step;  // that shows it
-  // Whether the step printed what is not right; false: it did not end well.
+  // Whether the step's output is wrong; false: the step did not end well.
   bool of_output = false;
   std::string message;
   std::vector<std::string> expected;
   std::string found;
-  // Of `of_output`: against which of `expected`, and how, the output differs least.
+  // With `of_output`: the index in `expected` from which the output differs least, and the difference.
   size_t nearest = 0;
   std::optional<OutputDifference> difference;
 };
 
-// `legal`: the outputs that are right here; when there are none only how the commands ended counts. All steps have to
-// print what belongs to one of them, and the first step that is wrong is told of. Lines that are printed in another
-// order are right, unless `commands.ordered`. A checker or a probe that refuses is `structure`, whatever else ends a
-// command by itself `recovery-failed`.
+// `legal`: the outputs that are right here; without any, only the ends of the commands count. The outputs of all steps
+// must belong to one legal outcome, and the violation names the first step that is wrong. Lines in another order are
+// right, unless `commands.ordered`. A checker or a probe that refuses is `structure`; any other command that ends by
+// itself is `recovery-failed`.
 std::optional<ProgramViolation> judge(const ProgramOutcome& outcome, const std::vector<const ProgramOutcome*>& legal,
                                       const ExpectedOutputs& expected, const Operations& operations,
                                       const ProgramCommands& commands);
 
-// How two runs on one image differ, for a message: in the first output that differs the lines that one of them alone
-// has printed, or else how each of them has ended.
+// Returns how two runs on one image differ, for a message. The text names the lines of the first differing output that
+// only one run has printed, or else how each run has ended.
 std::string outcome_difference(const ProgramOutcome& once, const ProgramOutcome& again, bool ordered);
 
 }  // namespace powercut

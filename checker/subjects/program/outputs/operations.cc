@@ -17,7 +17,7 @@ uint64_t with(uint64_t digest, const Event& event) {
   return XXH3_64bits_withSeed(event.value.data(), event.value.size(), digest);
 }
 
-// What was asked, and what was answered. Neither the instant counts nor the thread.
+// Digests of an operation's question and of its answer. Neither the instant counts nor the thread.
 uint64_t asked_by(const Event& event) {
   uint64_t out = XXH3_64bits_withSeed(event.key.data(), event.key.size(), event.code);
   out = XXH3_64bits_withSeed(event.value.data(), event.value.size(), out + 1);

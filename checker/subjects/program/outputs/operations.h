@@ -1,8 +1,8 @@
 // The marked operations of a program trace (powercut/mark.h), of all its threads, up to an instant.
 //
-// A *prefix* names what operations have come to when none of them is in flight: by their number, and in a tree of
-// schedules by a digest of all that they and their threads have done, since the same ones may come to something else in
-// another schedule.
+// A *prefix* names the result of operations when none of them is in flight. Outside of a tree of schedules the prefix
+// is their number. In a tree it is a digest of everything that the operations and their threads have done: equal
+// operations may have another result in another schedule.
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_OUTPUTS_OPERATIONS_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_OUTPUTS_OPERATIONS_H_
 
@@ -23,7 +23,8 @@ struct MarkedOperation {
   std::string key;  // bytes
   std::string text;
   uint32_t thread = 0;
-  // Names what it comes to if it ends before another one begins: its prefix, or in a tree those that there may be.
+  // Names the operation's result if it ends before another operation begins: its prefix, or in a tree all its possible
+  // prefixes.
   uint64_t prefix = 0;
 };
 
@@ -34,28 +35,28 @@ class Operations {
   uint64_t begun() const { return begun_; }
   // In the order in which they began.
   const std::vector<MarkedOperation>& in_flight() const { return in_flight_; }
-  // The one in flight that began last, else the one that ended last.
+  // The operation in flight that began last, else the operation that ended last.
   const std::optional<MarkedOperation>& current() const { return current_; }
-  // The operation whose end left none in flight, the last time that this happened since a power cut of the scenario.
+  // The last operation, since a power cut of the scenario, whose end left none in flight.
   std::optional<uint64_t> settled_by() const { return settled_by_; }
-  // What that operation has come to; 0 before the first one.
+  // The prefix after the operation of settled_by(); 0 before the first operation.
   uint64_t prefix() const { return settled_.empty() ? 0 : settled_.back().prefix; }
   struct Settled {
     uint64_t prefix, operations;  // and the number of the last one, from 1
   };
-  // All times so far that an end left none in flight.
+  // All ends so far that left no operation in flight.
   const std::vector<Settled>& settled() const { return settled_; }
-  // How many began since nothing was in flight the last time.
+  // Number of operations that began since none was in flight the last time.
   uint64_t begun_since_settled() const { return begun_since_settled_; }
-  // A power cut of the scenario took the end of an operation, and none has ended since: what holds is not known.
+  // True if a power cut of the scenario took the end of an operation, and none has ended since: the state is not known.
   bool unsettled() const { return unsettled_; }
-  // In a tree of schedules, or in one of them: those since the fork, in the order in which they began. Null: there is
-  // no tree, or they have no orders, since one was in flight at the fork, a thread has begun one within another, or a
-  // power cut of the scenario has ended one.
+  // In a tree of schedules, or in one of its schedules: the operations since the fork, in the order in which they
+  // began. Null: there is no tree, or the operations have no orders. They have none in three cases: one was in flight
+  // at the fork; a thread has begun one within another; a power cut of the scenario has ended one.
   const MarkedHistory* history() const { return forked_ && ordered_ ? &history_ : nullptr; }
-  // Names the history: two that differ have different names.
+  // Names the history: two histories that differ have different names.
   uint64_t history_name() const { return history_name_; }
-  // Of these, whether each began when no other one was in flight.
+  // Whether each operation of history() began when no other one was in flight.
   bool serial() const { return serial_; }
 
  private:
@@ -71,7 +72,7 @@ class Operations {
   MarkedHistory history_;
   uint64_t history_name_ = 0, instants_ = 0;
   bool forked_ = false, ordered_ = true, serial_ = true;
-  // In a tree of schedules: what it goes back to, and a digest of the schedule up to here.
+  // In a tree of schedules: the state that a new schedule goes back to, and a digest of the schedule up to here.
   std::shared_ptr<const Operations> root_;
   uint64_t path_ = 0;
 };

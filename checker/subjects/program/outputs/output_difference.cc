@@ -38,7 +38,7 @@ std::vector<OutputLine> without_order(const std::vector<std::string>& expected, 
   return out;
 }
 
-// What both begin and end with is kept; all between differs.
+// Lines that both texts begin or end with are kept; all lines between differ.
 std::vector<OutputLine> in_order(const std::vector<std::string>& expected, const std::vector<std::string>& found) {
   const size_t most = std::min(expected.size(), found.size());
   size_t begin = 0, end = 0;

@@ -1,4 +1,4 @@
-// How what a command has printed differs from what it should have printed, line by line, for people.
+// How a command's output differs from the expected output, line by line, for people.
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_OUTPUTS_OUTPUT_DIFFERENCE_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_OUTPUTS_OUTPUT_DIFFERENCE_H_
 
@@ -20,8 +20,8 @@ class OutputDifference {
   // How many lines are missing or too many.
   size_t size() const;
   const std::vector<OutputLine>& lines() const { return lines_; }
-  // In a part of a sentence, without a period: "'3 300' is missing, and there is '3 0'". Long lines are shortened, and
-  // of many a few are named.
+  // Returns part of a sentence, without a period: "'3 300' is missing, and there is '3 0'". Long lines are shortened,
+  // and only a few of many are named.
   std::string sentence() const;
 
  private:

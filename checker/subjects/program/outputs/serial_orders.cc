@@ -61,7 +61,7 @@ class SerialOrders::Walk {
 
   void from(Node node) {
     if (mandatory_ == 0) out_.nodes.push_back(node);
-    // Of a thread whose next operation has not ended, none has.
+    // If the next operation of a thread has not ended, no later operation of the thread has.
     uint64_t ended = std::numeric_limits<uint64_t>::max();
     for (const Thread& thread : threads_) {
       if (thread.done()) continue;
@@ -70,7 +70,7 @@ class SerialOrders::Walk {
     }
     for (Thread& thread : threads_) {
       if (!out_.known()) return;
-      // One that had ended before comes first.
+      // An operation that had ended before comes first.
       if (!thread.done() && history_[thread.operations[thread.next]].began < ended) by(thread, node);
     }
   }

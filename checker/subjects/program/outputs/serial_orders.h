@@ -1,11 +1,12 @@
-// What the marked operations of threads come to when they run one after the other, and which of these orders explain a
-// history in which they overlap (durable linearizability: Izraelevitz et al., DISC 2016; the orders are searched as by
-// Wing and Gong, 1993).
+// The results of the marked operations of threads when they run one after the other. The class also finds the orders
+// that explain a history in which operations overlap. The judgement is durable linearizability (Izraelevitz et al.,
+// DISC 2016); the orders are searched as by Wing and Gong (1993).
 //
-// An order explains a history if it has all operations that had ended, with the answers that they gave; operations in
-// flight with any answer, or not at all; and none before one that had ended when it began. Orders are those of a
-// program that was run in them, and form a tree: a node is what some operations came to, one after the other. Where an
-// order may explain a history and the tree does not have it, nothing is known of the history.
+// An order explains a history under three conditions. It has all operations that had ended, with the answers that they
+// gave. It has operations in flight with any answer, or not at all. No operation stands before one that had ended when
+// the former began. The orders are those in which the program was run, and form a tree: a node is the result of some
+// operations, one after the other. If an order may explain a history and the tree does not have the order, nothing is
+// known of the history.
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_OUTPUTS_SERIAL_ORDERS_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_OUTPUTS_SERIAL_ORDERS_H_
 
@@ -28,7 +29,7 @@ struct HistoryOperation {
   std::string text;                  // "insert(17)"
 };
 
-// In the order in which they began.
+// Operations in the order in which they began.
 using MarkedHistory = std::vector<HistoryOperation>;
 
 class SerialOrders {
@@ -36,7 +37,7 @@ class SerialOrders {
   using Node = size_t;
   static constexpr Node kRoot = 0;  // no operation
 
-  // The node of operations that came one after the other, and all ended.
+  // Adds operations that came one after the other, and all ended. Returns their node.
   Node add(const MarkedHistory& serial);
 
   bool empty() const { return nodes_.size() == 1; }
@@ -51,8 +52,9 @@ class SerialOrders {
   using Which = std::function<bool(size_t)>;
   Explained explain(const MarkedHistory& history, const Which& any_answer = nullptr) const;
 
-  // Nodes of the tree that have some of the operations, whatever they answered and in whatever order the threads came,
-  // those with most of them first; with each how many operations of each thread it has.
+  // A node of the tree that has some of the history's operations, whatever they answered and in whatever order the
+  // threads came. `of_thread`: how many operations of each thread the node has. partial() returns nodes with most
+  // operations first.
   struct Partial {
     Node node;
     std::map<uint32_t, size_t> of_thread;

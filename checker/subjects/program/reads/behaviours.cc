@@ -160,7 +160,7 @@ class Behaviours::Walk {
     return word_in(pool_ + (at >> 8) / kWords * kLineSize, at >> 8) & widened(static_cast<uint8_t>(at));
   }
 
-  // What does not agree goes to the rest; false when nothing does.
+  // Keeps the part of the box that agrees with `chain`; the other parts go to the rest. False when no part agrees.
   bool follow(const std::vector<Read>& chain, Box* box) {
     SetOfWord set_of(sets_);
     for (const Read& read : chain) {
@@ -234,7 +234,7 @@ void Behaviours::cover(const LineSets& sets, const uint8_t* pool, Box box, std::
   std::vector<Box> open;
   open.push_back(std::move(box));
   size_t made = 0;
-  // What one tree does not know may be known to the next.
+  // The next tree may know a box that one tree does not.
   for (const Tree& tree : trees_) {
     std::vector<Box> unknown;
     for (Box& one : open) {

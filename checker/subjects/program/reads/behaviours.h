@@ -1,16 +1,18 @@
-// What recovery does on images that it cannot tell apart, for the whole trace: a forest of reads.
+// The behaviours of recovery, for the whole trace, as a forest of reads. Images that recovery cannot tell apart share
+// one.
 //
 // A traced run says which initial bytes of the pools recovery read before it overwrote them, and in which order. Every
-// image that has the same bytes there makes the same run: one behaviour. What recovery reads next is settled by what it
-// has read so far, so the runs are the leaves of a tree: on the way down each node names the bytes that are read next,
-// and each of its children one value of them. The tree is shared by all crash points.
+// image that has the same bytes there makes the same run: one behaviour. The reads so far settle which bytes recovery
+// reads next, so the runs are the leaves of a tree. On the way down each node names the bytes that are read next, and
+// each of its children one value of these bytes. The tree is shared by all crash points.
 //
-// The images of a crash point are a box, the product of what each pending line may hold. On its way down the tree a box
-// is split by the values of what is read. Parts that come to a leaf are answered: they agree with all that the leaf's
-// run has read. The others are the rest, where no run is known; they are disjoint, and a run of one member adds a leaf.
+// The images of a crash point are a box, the product of the candidates of each pending line. On its way down the tree a
+// box is split by the values of the bytes that are read. Parts that come to a leaf are answered: they agree with all
+// bytes that the leaf's run has read. The other parts are the rest, where no run is known. The parts are disjoint, and
+// a run of one member adds a leaf.
 //
-// A recovery with threads may read the same in another order. A run that does not fit a tree begins a new one: what
-// a leaf answers for is right whatever the order, since the way to it has all that its run has read.
+// A recovery with threads may read equal bytes in another order. A run that does not fit a tree begins a new tree. A
+// leaf's answers are right whatever the order, since the way to the leaf has all bytes that its run has read.
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_READS_BEHAVIOURS_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_READS_BEHAVIOURS_H_
 
@@ -30,29 +32,30 @@ using Box = std::vector<std::vector<uint32_t>>;
 Box whole_box(const LineSets& sets);
 BigInt size_of(const Box& box);
 
-// Bytes of a word and what they were; the others of `value` are zero.
+// Bytes of a word and their values; the other bytes of `value` are zero.
 struct ReadWord {
   WordBytes bytes;
   uint64_t value = 0;
 };
 
-// What an image of a crash point holds at these bytes. `pool`: the bytes of the lines that no set is of.
+// Returns the values that an image of a crash point has at the bytes of `reads`. `pool`: the contents of lines without
+// a set.
 std::vector<ReadWord> words_of(const std::vector<WordBytes>& reads, const LineSets& sets, const uint8_t* pool,
                                const std::vector<uint32_t>& choice);
 
 class Behaviours {
  public:
-  // Boxes that one call of cover() makes at most; what is left then counts as unknown.
+  // Boxes that one call of cover() makes at most; the boxes left then count as unknown.
   static constexpr size_t kMostBoxes = 1 << 16;
-  // Trees: more of them say that recovery reads in any order.
+  // Most trees: more trees mean that recovery reads in any order.
   static constexpr size_t kMostTrees = 64;
   // Words that are kept, 16 bytes each.
   static constexpr size_t kMostWords = size_t{1} << 27;
 
-  // Adds a run: its reads in their order, each byte once. Returns its number, that of the one that it equals if there
-  // is one; nothing when there is no room for it.
+  // Adds a run: its reads in their order, each byte once. Returns the run's number. If an earlier run is equal, returns
+  // the number of that run; nothing when there is no room.
   std::optional<uint32_t> add(const std::vector<ReadWord>& reads, uint32_t outcome);
-  // Leaves.
+  // Number of leaves.
   size_t size() const { return runs_; }
 
   struct Answered {
@@ -60,18 +63,18 @@ class Behaviours {
     uint32_t outcome;
     uint32_t run;  // its number
   };
-  // Splits `box` into disjoint boxes that a leaf answers for, and the rest. `pool`: as of words_of().
+  // Splits `box` into disjoint boxes that a leaf answers for, and the rest. `pool`: as in words_of().
   void cover(const LineSets& sets, const uint8_t* pool, Box box, std::vector<Answered>* answered,
              std::vector<Box>* rest) const;
 
  private:
-  // A word with the bytes of it that count in its low bits: two numbers instead of three.
+  // A read, packed: the word's number with the mask of its bytes in the low bits makes two numbers instead of three.
   struct Read {
     uint64_t at;  // word << 8 | mask
     uint64_t value;
   };
-  // All images that come here agree with `chain`. Then the run ends with `outcome`, or `next` is read, and its value
-  // leads to a child.
+  // All images that come to this node agree with `chain`. Then the run ends with `outcome`, or `next` is read, and the
+  // value of `next` leads to a child.
   struct Node {
     std::vector<Read> chain = {};
     uint64_t next = 0;
@@ -82,7 +85,8 @@ class Behaviours {
   using Tree = std::vector<Node>;  // the root first
   class Walk;
 
-  // Returns the run's number, `run` where it is a new one. Nothing when it does not fit: it reads in another order.
+  // Returns the run's number: `run` if the run is new. Nothing when the run does not fit the tree, since it reads in
+  // another order.
   static std::optional<uint32_t> insert(Tree* tree, const std::vector<Read>& reads, uint32_t outcome, uint32_t run);
 
   std::vector<Tree> trees_;

@@ -1,7 +1,8 @@
-// Which initial bytes of the pools a traced run depended on: those that it read before it overwrote them.
+// The initial bytes of the pools that a traced run depended on: bytes that the run read before overwriting them.
 //
-// Of a device these are the words of the sectors that it read, and always the word of the size: where a read ends, and
-// whether a page of a mapping is there, depends on it. What a run writes to the size is no answer to what it was.
+// For a device, the set has the words of the sectors that the run read, and always the word of the size. The size
+// decides where a read ends, and whether a page of a mapping is there. A run that writes the size still depends on the
+// initial size.
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_READS_READ_SET_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_READS_READ_SET_H_
 
@@ -31,21 +32,21 @@ struct WordBytes {
 class ReadSet {
  public:
   // Goes on with the stream (tracer/stream/STREAM.md) of the next command on the same images. `images`: the file of
-  // each window. Returns why the set is not to be trusted, when it is not: the run did something that is not recorded.
+  // each window. Returns a reason if the set is not to be trusted: the run made an access that is not recorded.
   std::optional<std::string> follow(const std::string& stream, const TracePools& pools,
                                     const std::vector<std::string>& images);
-  // The same of a command that reports its reads itself (tracer/runtime/reads/read_log.h).
+  // Goes on with a command that reports its reads itself (tracer/runtime/reads/read_log.h). Returns as follow() does.
   std::optional<std::string> take(const powercut_read_log& log, const TracePools& pools);
-  // What was read, each byte once, in the order in which it was read first: each read was made by what those before it
-  // had told.
+  // The bytes that were read, each once, in the order of first reads. Each read follows from the values of earlier
+  // reads.
   const std::vector<WordBytes>& reads() const { return reads_; }
 
  private:
   enum class Access { kRead, kReadSince, kWrite };  // kReadSince: what was overwritten may be what it read
-  // Of bytes of the window's file.
+  // Notes an access to bytes of the window's file.
   void mark(const TracePools& pools, size_t window, uint64_t offset, uint64_t size, Access access);
   void mark_line(const TracePools& pools, size_t window, uint64_t line, uint64_t mask, Access access);
-  // Bytes of a line of the trace that were read.
+  // Notes bytes of a line of the trace as read.
   void see(uint64_t line, uint64_t mask);
   void see_word(uint64_t offset);
   void see_sizes(const TracePools& pools);

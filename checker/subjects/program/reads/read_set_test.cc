@@ -1,5 +1,5 @@
-// What a traced recovery has read, against what changes its outcome: each byte or sector of the image is changed in
-// turn.
+// Holds the reads of a traced recovery against the bytes that change its outcome: each byte or sector of the image is
+// changed in turn.
 #include "checker/subjects/program/reads/read_set.h"
 
 #include <gmock/gmock.h>
@@ -60,7 +60,7 @@ std::set<uint64_t> bytes_of(const ReadSet& reads) {
   return out;
 }
 
-// What each way finds: a name that there is, a word that it waits on, and ones.
+// The content that each way finds: an existing name, a word that it waits on, and ones.
 Content content_of(uint64_t way) {
   Content out = testing::filled(1);
   if (way == kAccess) std::memcpy(out.bytes.data(), "/tmp", 5);
@@ -163,8 +163,8 @@ TEST(ReadSet, IsEverySectorOfADeviceThatChangesTheOutcome) {
   }
 }
 
-// Runs that are forks of one process, with translations of others before them, have read what those started anew have,
-// and so has a program that a shell has replaced itself by.
+// Three kinds of runs have equal reads: forks of one process, with translations of earlier runs; runs started anew; and
+// a program that a shell has replaced itself by.
 TEST(ReadSet, IsTheSameHoweverARunIsStarted) {
   WorkerFixture fixture({"check", "{image}"}, "test-recovery", 10, one_pool(1 << 20));
   fixture.commands.tracer = *parse_trace_prefix(testing::tracer_json(), "--trace-prefix");

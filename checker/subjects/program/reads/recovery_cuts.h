@@ -1,9 +1,10 @@
-// Where the power may be cut inside one run of recovery, and what that leaves on top of the image that it ran on.
+// Where the power may be cut inside one run of recovery, and the contents that each cut leaves on top of the run's
+// image.
 //
-// A traced run's stream has its stores, flushes and fences, but not what the image held. It is converted as a recording
-// is, and walked as one is (replayer/crash_points/crash_points.h); each of its crash points says of every line that
-// recovery has stored to what it may hold. Another image has the same cuts when the run reads the same on it, and these
-// lines are the same before it.
+// A traced run's stream has its stores, flushes and fences, but not the contents of the image. The stream is converted
+// like a recording, and walked like one (replayer/crash_points/crash_points.h). Each of its crash points has the
+// candidates of every line that recovery has stored to. Another image has the same cuts under two conditions: the run
+// reads the same bytes there, and the lines stored to have the same contents before the run.
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_READS_RECOVERY_CUTS_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_READS_RECOVERY_CUTS_H_
 
@@ -22,7 +23,7 @@
 
 namespace powercut {
 
-// The model under which recovery's own stores persist: that of the recorded program's.
+// The model under which recovery's own stores persist: the recorded program's model.
 struct RecoveryModel {
   std::string name;
   AtomPolicy policy{};
@@ -33,7 +34,7 @@ class RecoveryStacks {
  public:
   // `modules`: numbered already, by others.
   explicit RecoveryStacks(std::vector<TraceModule> modules) : modules_(std::move(modules)) {}
-  // The number of a stack in modules of the run's own.
+  // Returns the number of a stack whose frames count into the run's own `modules`.
   uint32_t add(std::span<const Frame> frames, const std::vector<TraceModule>& modules);
   const std::vector<Frame>& operator[](uint32_t number) const { return stacks_[number]; }
   const std::vector<TraceModule>& modules() const { return modules_; }
@@ -54,14 +55,15 @@ struct RecoveryCuts {
     bool after_end = false;     // recovery had ended
     std::vector<LineSet> sets;  // of each line that it has stored to so far, ascending
   };
-  std::map<uint64_t, Content> base;  // the lines that it stores to, as they were before
+  std::map<uint64_t, Content> base;  // the lines that recovery stores to, as they were before
   std::vector<Store> stores;
   std::vector<Point> points;
   bool truncated = false;  // some line has more candidates than are kept, or recovery has made a file longer
 
-  // What a line held before the run.
+  // Returns the content of a line before the run.
   using Before = std::function<Content(uint64_t line)>;
-  // Of the stream of a run on `images`, the file of each window. `scratch`: a file that is made and removed.
+  // Returns the cuts of a run from its `stream`. `images`: the file of each window that the run worked on. `scratch`: a
+  // file that is made and removed.
   static Result<RecoveryCuts> of(const std::string& stream, const TracePools& pools,
                                  const std::vector<std::string>& images, const Before& before,
                                  const RecoveryModel& model, const std::string& scratch, RecoveryStacks* stacks);

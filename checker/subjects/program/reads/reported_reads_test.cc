@@ -1,6 +1,6 @@
-// What recoveries report of their reads, built by the pass and as anybody would build them, held against two opponents:
-// what the Valgrind tool tells of the same source, and what changes when a byte of the image does. The pages that they
-// report as changed are held against the whole image.
+// Recoveries report their reads, built by the pass and as anybody would build them. The tests hold the reports against
+// two opponents: the Valgrind tool's reads of the same source, and the outcomes that change when a byte of the image
+// does. The pages that runs report as changed are held against the whole image.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -187,7 +187,7 @@ TEST_P(ReportedReads, HaveAllThatMatters) {
   EXPECT_GT(others, 0);
 }
 
-// What is read next depends on what was read, and on nothing else: the reads of many images make a tree.
+// The next read depends on earlier reads, and on nothing else: the reads of many images make a tree.
 TEST_P(ReportedReads, AreInTheOrderOfATree) {
   Reader reader(mode(), how());
   std::map<std::vector<uint64_t>, WordBytes> next;  // by what was read before: word, mask and bytes of each
@@ -219,8 +219,8 @@ struct Compared {
 };
 class TracedAlike : public ::testing::TestWithParam<Compared> {};
 
-// Functions of the C library read whole vectors, of which a stand-in needs less. What has no hook counts as more than
-// it is.
+// Functions of the C library read whole vectors, of which a stand-in needs less. A function without a hook counts as
+// reading more than it does.
 INSTANTIATE_TEST_SUITE_P(Ways, TracedAlike,
                          ::testing::Values(Compared{"loads", Others::kSame}, Compared{"chain", Others::kSame},
                                            Compared{"overwritten", Others::kSame}, Compared{"atomics", Others::kSame},
@@ -284,7 +284,7 @@ TEST(FollowedReads, AreOfTheGivenPages) {
   EXPECT_TRUE(read_bytes(*traced.reads).empty());
 }
 
-// Of a device the tool and the report tell of the same sectors, and of its size.
+// For a device the tool and the report tell of equal sectors, and of its size.
 TEST(FollowedReads, AreOfSectorsOnADevice) {
   TracePools pools = one_pool(1 << 16);
   pools.windows[0].device = DeviceLayout{.sector_size = kLineSize};
@@ -336,7 +336,7 @@ TEST_P(SharedReads, HaveAllThatMatters) {
   EXPECT_GT(others, 0);
 }
 
-// Of children the tool tells nothing. What a thread overwrites counts as read.
+// The tool tells nothing of children. Bytes that a thread overwrites count as read.
 TEST_P(SharedReads, AreThoseThatTheToolTellsOf) {
   if (std::string_view(mode()) == "forks") return;
   const ImageWorker::Traced reported = Reader(mode(), how()).trace();
@@ -387,7 +387,7 @@ TEST(ChangesOfADevice, AreRestored) {
   }
 }
 
-// What cannot be followed is refused by its name.
+// An act that cannot be followed is refused by its name.
 struct Refused {
   const char* mode;
   const char* why;

@@ -1,4 +1,4 @@
-// What recovery came to on whole images, for the whole trace: the outcome of an image that was run once is known.
+// The outcomes of recovery on whole images, for the whole trace: the outcome of an image that was run once is known.
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_WORKERS_IMAGE_MEMO_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_WORKERS_IMAGE_MEMO_H_
 
@@ -32,7 +32,7 @@ class ImageNames {
   absl::flat_hash_map<uint64_t, std::vector<ImageName>> pending_;  // by content
 };
 
-// Brings the frontier to the follower's crash point, and its names along. Returns what changed of the definite lines,
+// Brings the frontier to the follower's crash point, and its names along. Returns the changes of the definite lines,
 // for the workers. `pool`: the follower's.
 BaseLines follow_images(TraceFollower* follower, const uint8_t* pool, ImageNames* names);
 

@@ -21,7 +21,7 @@
 
 namespace powercut {
 
-// Characters of what a program says, in a sentence.
+// Characters of a program's text that a sentence shows.
 inline constexpr size_t kShown = 400;
 
 // The commands of a run of program mode; all work on the same pools.
@@ -35,10 +35,10 @@ struct ProgramCommands {
   std::optional<TracePrefix> device_tracer;  // records what is done to a device, for `cut`
   std::optional<RecoveryModel> cut;          // recovery itself is cut, and its stores persist by this model
 
-  // Whether some of them print what is compared.
+  // Whether some commands print output that is compared.
   bool print() const { return printing() > 0; }
   size_t printing() const { return (dump ? 1 : 0) + probes.size(); }
-  // Whether runs can tell what they read: each command by itself, or all of them under the tracer.
+  // Whether runs can tell their reads: each command by itself, or all of them under the tracer.
   bool traceable() const { return tracer || report(); }
   bool report() const {
     return recover.reports && (!check || check->reports) && (!dump || dump->reports) &&
@@ -56,10 +56,10 @@ struct ProgramStep {
 std::string name_of(const ProgramStep& step);  // "recover", "check", "dump", "probe 2"
 const Command& command_of(const ProgramCommands& commands, const ProgramStep& step);
 
-// What an image came to. Equal outcomes (same()) are one behaviour.
+// The outcome of the commands on an image. Equal outcomes (same()) are one behaviour.
 struct ProgramOutcome {
   enum class Kind : uint8_t { kOk, kExit, kSignal, kTimeout };
-  // What a step has printed that is compared with what the operations allow.
+  // The output of a step, which is compared with the outputs that the operations allow.
   struct Printed {
     ProgramStep step;
     uint64_t total = 0;  // bytes
@@ -78,31 +78,32 @@ struct ProgramOutcome {
   bool left_processes = false;  // some step left processes behind
 
   bool ok() const { return kind == Kind::kOk; }
-  // What the step that failed said, or the last one printed.
+  // The text that the failed step said, or that the last step printed.
   const std::string& text() const { return ok() && !printed.empty() ? printed.back().text : said; }
   // Whether both end at the same step in the same way, whatever was printed before.
   bool ends_like(const ProgramOutcome& other) const {
     return kind == other.kind && step == other.step && code == other.code;
   }
   bool same(const ProgramOutcome& other) const { return alike(other, true); }
-  // The same but for the order in which lines were printed, unless that counts.
+  // As same(), but the order of printed lines counts only if `ordered`.
   bool alike(const ProgramOutcome& other, bool ordered) const;
 };
 
-// Seconds that a command is given in a second run when it did not end within `timeout` seconds, before it counts as one
-// that does not end: the machine may have been busy. No more than `timeout`: there is no second run.
+// Seconds that a command is given in a second run if it did not end within `timeout` seconds: the machine may have been
+// busy. A command that does not end then either counts as one without an end. A value of at most `timeout` means: there
+// is no second run.
 double second_timeout(double timeout);
 
 class ImageWorker {
  public:
-  // `folder` is made. All that is pointed to outlives it; once `cancel` is set, runs end early with an
-  // error.
+  // Makes `folder`. All arguments outlive this. Once `cancel` is set, runs end early with an error.
   static Result<std::unique_ptr<ImageWorker>> create(const std::string& folder, const TracePools& pools,
                                                      const ProgramCommands& commands, Guardian* guardian,
                                                      const std::atomic<bool>* cancel);
   ImageFiles& files() { return *files_; }
   const TracePools& pools() const { return *pools_; }
-  // Before the first run: its images may differ in these pages of the offset space alone. Without it, in any.
+  // Says, before the first run, that images may differ in these pages of the offset space alone. Without this call they
+  // may differ in any page.
   void follow(const std::set<uint64_t>& pages);
   // Whether traced runs report their reads themselves, and none was refused.
   bool reports() const { return commands_->report() && unreported_.empty(); }
@@ -110,20 +111,21 @@ class ImageWorker {
   // them does not end. With `elsewhere` the processes have other addresses, and the files other times and, as long as
   // that takes little of the time, other inodes: an outcome that depends on the image alone is the same.
   Result<ProgramOutcome> run(bool elsewhere = false);
-  // The same with the bytes of the image that the outcome depends on: commands that can report their reads do, others
-  // run under commands.tracer. So do all, from then on, where a report is refused. Nothing when the trace does not
-  // tell, with the reason in `why`. Without `falls_back` a refused report is only told of.
+  // Runs the commands and returns also the bytes of the image that the outcome depends on. Commands that can report
+  // their reads do, others run under commands.tracer. Where a report is refused, all commands run under the tracer from
+  // then on. `reads` is nothing when the trace does not tell, with the reason in `why`. Without `falls_back` a refused
+  // report is only noted.
   struct Traced {
     ProgramOutcome outcome;
     std::optional<ReadSet> reads;
     std::string why;
-    // With commands.cut, what `recover` did: a stream that the receiver removes, and the file of each window.
+    // With commands.cut, the events of `recover`: a stream that the receiver removes, and the file of each window.
     std::string stream;
     std::vector<std::string> images;
     bool report_refused = false;  // by a command that reports its reads itself
   };
   Result<Traced> trace(bool falls_back = true);
-  // Whether a run has asked which time it is, as far as that is known.
+  // Whether a run has asked for the time, as far as known.
   enum class Clock : uint8_t { kNotAsked, kUnknown, kAsked };
   Clock clock() const;
   // Runs that begin from now on are told a time that many seconds later. Precondition: clock() is kAsked.
@@ -141,7 +143,7 @@ class ImageWorker {
     std::unique_ptr<RunServer> server;
   };
   ImageWorker() = default;
-  // Starts what serves the steps. A program that turns out not to serve has run on the image, which is restored.
+  // Starts the servers of the steps. A program that turns out not to serve has run on the image, which is restored.
   std::optional<EngineError> start(std::vector<Step>& steps);
   // Runs the steps until one fails, each for `timeout` seconds at most; `after` hears of the end of each.
   Result<ProgramOutcome> run_steps(std::vector<Step>& steps, double timeout,
@@ -149,11 +151,12 @@ class ImageWorker {
   Result<Traced> trace_once();
   // Runs `recover` once more, under the tracer that records what it does to its device; the stream is in `traced`.
   std::optional<EngineError> trace_device(Traced* traced);
-  // Makes another file of the image, to those who ask for more than its bytes.
+  // Gives the image's files other times and, while that takes little of the time, other inodes: for programs that ask
+  // for more than bytes.
   std::optional<EngineError> disguise();
   void keep_stream(Traced* traced);
   std::vector<FileWatch::Image> places() const;
-  // Before the commands are run on an image.
+  // Call it before the commands are run on an image.
   void begin_image() const;
   enum class How { kUsual, kElsewhere, kTraced, kDeviceTraced };
   std::vector<Step> make_steps(How how) const;

@@ -255,7 +255,7 @@ TEST(ImageWorker, ChecksWhatRecoveryLeft) {
   EXPECT_EQ((*outcome).code, 4);
 }
 
-// What many probes print is kept in parts, from both ends.
+// A long output is kept in two parts, from both ends.
 TEST(RunOutput, IsShortenedInTheMiddle) {
   const RunOutput all = {.total = 10, .digest = {}, .lines = {}, .head = "0123456789", .tail = ""};
   EXPECT_EQ(all.text(10), "0123456789");
@@ -265,7 +265,7 @@ TEST(RunOutput, IsShortenedInTheMiddle) {
   EXPECT_EQ(part.text(4), "01\n[… 96 bytes …]\n89");
 }
 
-// Each probe finds what the one before it has left, and the next image has nothing of it.
+// Each probe finds the changes of the probe before, and the next image has none of the changes.
 TEST(ImageWorker, ProbesRunInTheirOrder) {
   WorkerFixture fixture({"exit", "{image}", "0"});
   for (int i = 0; i < 2; ++i) fixture.commands.probes.push_back(command(fixture.pools, {"first", "{image}"}));
@@ -280,7 +280,7 @@ TEST(ImageWorker, ProbesRunInTheirOrder) {
   EXPECT_EQ(once->printed[1].text, "bdbdbdbdbdbdbdbd\n");
   EXPECT_EQ(name_of(once->printed[1].step), "probe 2");
   EXPECT_TRUE(once->same(*again));
-  // What each of them has printed counts, and not all of it together.
+  // Each probe's output counts by itself, and not all outputs together.
   ProgramOutcome swapped = *once;
   std::swap(swapped.printed[0].lines, swapped.printed[1].lines);
   EXPECT_FALSE(once->alike(swapped, false));

@@ -1,11 +1,11 @@
-// Several workers that share the work of crash points. Which images are run, and what is made of their outcomes, does
-// not depend on how many workers there are.
+// Several workers that share the work of crash points. The choice of images, and the use of their outcomes, do not
+// depend on the number of workers.
 //
-// A worker that would wait takes a run ahead: an image of a crash point that has not come yet. Nobody hears of it until
-// trace() asks for the same image, so it changes when something is known, and never what.
+// A worker that would wait takes a run ahead: an image of a crash point that has not come yet. Nobody hears of the run
+// until trace() asks for the same image. A run ahead changes when an outcome is known, and never the outcome.
 //
 // The definite lines of the images are the crash points' in their order, as changes from each to the next. A worker
-// that goes from one to another, forwards or back, takes over those that lie between.
+// that goes from one crash point to another, forwards or back, takes over the changes that lie between.
 //
 // Two walks tell of the crash points: the explorer's, by next(), and the one ahead of it, by foresee(). Each crash
 // point has its ordinal in the trace and a digest of its changes, in which both walks must agree. Before each run the
@@ -40,45 +40,46 @@ class ImageWorkers {
   ImageWorkers(const ImageWorkers&) = delete;
   ImageWorkers& operator=(const ImageWorkers&) = delete;
 
-  // Goes on to the next crash point of the walk. Its changes may have been told of before, by foresee(). An error where
-  // they were others, or those of another crash point.
+  // Goes on to the next crash point of the walk. foresee() may have told of its changes before. Returns an error if
+  // those were other changes, or belonged to another crash point.
   [[nodiscard]] std::optional<EngineError> next(uint64_t ordinal, const BaseLines& changes);
-  // The line, which sets of others' making had, is as the crash point has it again.
+  // Gives a line, which sets of others' making had changed, the crash point's content again.
   void base(uint64_t line, const Content& content);
   // Runs the images of `choices` over `sets`, which have `names`; the outcomes are in their order. The first error in
   // this order wins. `elsewhere`: as of ImageWorker::run().
   Result<std::vector<ProgramOutcome>> run(const LineSets& sets, std::span<const Choice> choices,
                                           std::span<const ImageName> names, bool elsewhere = false);
-  // As run(), by ImageWorker::trace().
+  // Does as run(), by ImageWorker::trace().
   Result<std::vector<ImageWorker::Traced>> trace(const LineSets& sets, std::span<const Choice> choices,
                                                  std::span<const ImageName> names);
-  // All lines are zeros again, and no crash point has come.
+  // Returns to the start: all lines are zeros, and no crash point has come.
   void clear();
-  // Copies the files of an image of the crash point at hand to `to`, or to `to`.0, `to`.1, … where there are several.
+  // Copies the files of an image of the crash point at hand to `to`, or to `to`.0, `to`.1, … where there are several
+  // files.
   Result<std::vector<std::string>> copy(const LineSets& sets, const Choice& choice, const ImageName& name,
                                         const std::string& to);
 
-  // Crash points that have come, and that are told of.
+  // Numbers of crash points: now() have come, foreseen() were told of.
   size_t now() const { return now_; }
   size_t foreseen() const { return marks_.size(); }
-  // The changes of a crash point before which the walk has `before` others. Returns whether nobody has told of it yet;
-  // an error as of next().
+  // Tells the changes of a crash point that has `before` others before it in the walk. Returns whether nobody has told
+  // of this crash point yet; an error as next() does.
   Result<bool> foresee(size_t before, uint64_t ordinal, const BaseLines& changes);
-  // Whether the walks or a worker's image were not what they should be. Nothing that was run is to be trusted then.
+  // Whether the walks differed, or a worker's image had the wrong name. No outcome is to be trusted then.
   bool came_apart() const;
-  // How many more runs ahead keep all workers busy, if so many images are traced now.
+  // Returns how many more runs ahead keep all workers busy, if `traced` images are traced now.
   size_t room(size_t traced) const;
-  // An image of the last crash point that is told of, to be traced ahead.
+  // Adds an image of the last crash point that was told of, to be traced ahead.
   void trace_ahead(const std::shared_ptr<const std::vector<LineSet>>& sets, const Choice& choice,
                    const ImageName& name);
 
   // Whether traced runs report their reads themselves.
   bool report() const;
-  // Whether any run has asked for the time, as far as that is known.
+  // Whether any run has asked for the time, as far as known.
   ImageWorker::Clock clock() const;
-  // ImageWorker::shift_clock() of each; no run is under way.
+  // Calls ImageWorker::shift_clock() of each worker. Precondition: no run is under way.
   void shift_clock(int seconds);
-  // ImageWorker::distrust_reports() of each. False where it changes nothing.
+  // Calls ImageWorker::distrust_reports() of each worker. Returns false where the calls change nothing.
   bool distrust_reports(const std::string& why);
   const TracePools& pools() const { return members_.front()->worker->pools(); }
   ImageWorker& first() { return *members_.front()->worker; }
@@ -94,7 +95,7 @@ class ImageWorkers {
     BaseLines behind;  // of base() and clear(): lines that it has not taken over yet
     size_t at = 0;     // the crash point that its definite lines are of, once `behind` is taken over
   };
-  // How a crash point is known again.
+  // Identifies a crash point when it comes again.
   struct Mark {
     uint64_t ordinal, digest;  // the latter of its changes
     bool operator==(const Mark&) const = default;
@@ -107,27 +108,27 @@ class ImageWorkers {
     bool begun = false, ended = false;
     std::optional<ImageWorker::Traced> traced = {};  // when it has ended well
   };
-  // What is done with one image; the outcome's place is its number.
+  // The work on one image. `number`: the place of its outcome.
   using Job = std::function<std::optional<EngineError>(ImageWorker& worker, size_t number)>;
   using Lock = std::unique_lock<std::mutex>;
   std::optional<EngineError> each(const LineSets& sets, std::span<const Choice> choices,
                                   std::span<const ImageName> names, const Job& job);
   void work(Member* member);
-  // Makes the image of `choice`, of a crash point, the worker's; false where it does not come to have this name. `lock`
-  // is held before and after.
+  // Makes the worker's image that of `choice` at a crash point. False if the image made has another name. `lock` is
+  // held before and after.
   bool place(Member* member, size_t point, const LineSets& sets, const Choice& choice, const ImageName& name,
              Lock* lock);
   void move(Member* member, size_t point, Lock* lock);
   void take_images(Member* member, Lock* lock);
   // False when there are no runs ahead to make.
   bool take_ahead(Member* member, Lock* lock);
-  // Takes a crash point in that stands behind `at` others, or compares it with what is known of it. Returns whether it
-  // is new.
+  // Takes in a crash point that stands behind `at` others. If the crash point is known, compares its ordinal and
+  // changes. Returns whether the crash point is new.
   Result<bool> tell(size_t at, uint64_t ordinal, const BaseLines& changes);
   void add_point(const Mark& mark, const BaseLines& changes);
-  // Gives runs ahead of crash points before this one up.
+  // Gives up runs ahead for crash points before `point`.
   void forget_ahead(size_t point);
-  // No run ahead is under way or will be.
+  // Ends all runs ahead: none is under way afterwards, or will be.
   void settle(Lock* lock);
 
   std::vector<std::unique_ptr<Member>> members_;
@@ -135,7 +136,7 @@ class ImageWorkers {
 
   mutable std::mutex mutex_;
   std::condition_variable given_, done_;
-  // Of the run at hand.
+  // Members for the run at hand.
   const LineSets* sets_ = nullptr;
   std::span<const Choice> choices_;
   std::span<const ImageName> image_names_;
