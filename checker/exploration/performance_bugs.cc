@@ -106,7 +106,7 @@ void PerformanceBugs::store(const Event& event) {
   const bool outside = use_.size_word == event.addr || std::ranges::any_of(use_.volatile_parts, [&](const auto& range) {
                          return range.first <= event.addr && end <= range.second;
                        });
-  // Pieces of one store are one.
+  // All pieces of one store count as one store.
   if (!outside && (event.flags & kStoreContinues) == 0) ++sites_[site_of(event.stack)].stores.of;
   if (event.kind == EventKind::kNtStore) {
     waiting_.insert(event.thread);
@@ -198,7 +198,7 @@ Persisting PerformanceBugs::persisting() const {
 }
 
 std::vector<PerformanceBug> PerformanceBugs::finish(const Model& model) {
-  // A store that crosses lines may be pending in several of them.
+  // A store that crosses lines may be pending in several lines.
   struct Pending {
     uint64_t event;
     uint32_t stack;

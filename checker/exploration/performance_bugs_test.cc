@@ -92,7 +92,7 @@ std::vector<std::string> rows(const std::vector<Step>& steps, const std::string&
   return out;
 }
 
-// The slow model. It knows nothing but the list of events.
+// The slow model, which knows nothing but the list of events.
 class Slow {
  public:
   explicit Slow(const std::vector<Step>& steps) : steps_(steps) {}
@@ -161,7 +161,7 @@ class Slow {
       return steps_[i].kind == EventKind::kFence && steps_[i].thread == thread && !is(steps_[i], FenceKind::kDevice);
     });
   }
-  // Whether what store `s` wrote at `at` is durable just before `end`.
+  // Whether the bytes that store `s` wrote at `at` are durable just before `end`.
   bool durable(size_t s, uint64_t at, size_t end) const {
     const bool streams = steps_[s].kind == EventKind::kNtStore;
     if (streams && fence_between(s, end, steps_[s].thread)) return true;

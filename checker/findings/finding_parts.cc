@@ -122,7 +122,7 @@ Json turns_json(const std::vector<KeptEvent>& schedule, const TraceReader& reade
   std::map<uint32_t, std::string> running;  // by thread
   for (const KeptEvent& kept : schedule) {
     const Event event = kept.view();
-    // It is its creator's.
+    // The event belongs to the creator of the thread.
     if (event.kind == EventKind::kThreadStart) continue;
     if (event.kind == EventKind::kOpBegin) running[event.thread] = operation(event);
     if (out.empty() || out.back()["thread"] != event.thread) {

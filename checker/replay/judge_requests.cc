@@ -45,7 +45,7 @@ LevelContents contents_of(const JsonField& level) {
   return out;
 }
 
-// [offset, size], or an object with these as a finding's `recovery_stores` have.
+// Reads a store: [offset, size], or an object with both, as in a finding's `recovery_stores`.
 std::pair<uint64_t, uint64_t> store_of(const JsonField& store) {
   if (store.json().is_object()) return {store["offset"].number(), store["size"].number()};
   const std::vector<JsonField> parts = store.items();

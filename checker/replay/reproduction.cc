@@ -174,7 +174,7 @@ void Reproduction::draw_visible() {
   executor_.memory().uninstall();
 }
 
-// A drawing that does not return, or fails, is left out, and what it did is taken back.
+// A drawing that does not return, or fails, is left out. The stores of any drawing are undone.
 void Reproduction::draw_into(std::optional<std::vector<DrawnCells::Cell>>* out) {
   DrawnCells cells;
   const UndecidedMemory::Mark start = executor_.memory().mark();

@@ -10,7 +10,7 @@
 namespace powercut {
 namespace {
 
-// An operation's number and one are a byte.
+// An operation's number plus one fits into a byte.
 constexpr size_t kMostNumbers = 254;
 
 size_t length(ClientChoices::Taken taken) { return (64 - static_cast<size_t>(std::countl_zero(taken)) + 7) / 8; }
@@ -168,7 +168,7 @@ uint64_t ClientChoices::digest(std::span<const Taken> taken) const {
   uint64_t out = 0;
   for (size_t thread = 0; alike_ && thread < taken.size(); ++thread) {
     for (size_t other = thread + 1; other < taken.size(); ++other) {
-      // Where they differ, their order is settled.
+      // If the two threads have taken up different operations, their order is settled.
       const size_t same = common(taken[thread], taken[other]);
       const bool settled = same < std::min(length(taken[thread]), length(taken[other]));
       const Taken pair[2] = {settled ? ~Taken{0} : taken[thread] >> (8 * same),

@@ -21,7 +21,7 @@ bool Fiber::waits_for(uint64_t begin, uint64_t size) const {
 
 uint64_t Fiber::digest() const {
   const bool by_chain = place == kToldByChain;
-  // Which operation it was matters no more.
+  // Between operations, the last operation matters no more.
   const bool between = next == Next::kBegin || next == Next::kDone;
   const uint64_t words[] = {
       by_chain ? chain : place,

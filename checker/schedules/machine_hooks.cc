@@ -17,9 +17,9 @@ namespace {
 
 using Next = Fiber::Next;
 
-// Events of one step, beyond which it is not followed.
+// Most events of one step; a longer step is not followed.
 constexpr size_t kMostStepEvents = 100'000;
-// Entries of a store buffer.
+// Most entries of a store buffer.
 constexpr size_t kMostBuffered = 1000;
 
 }  // namespace
@@ -74,7 +74,7 @@ void TargetMachine::keep(uint64_t address, uint64_t size) {
   journal_.keep(place_of_target(address), size);
 }
 
-// To give a block back is to others what a store to all of it would be.
+// To other threads, a block that is given back looks like a store to the whole block.
 void TargetMachine::on_free(uint64_t address, uint64_t size) {
   const QuietHeap quiet;
   if (size == 0) return;
@@ -284,7 +284,7 @@ void TargetMachine::on_lock(uint64_t address, uint64_t size) {
   read(address, size);
 }
 
-// It cannot go on before the object changes, and stands then where it stood before.
+// The thread cannot go on before the object changes, and then stands where it stood before.
 void TargetMachine::on_lock_taken(uint64_t address, uint64_t size) {
   if (!in_target()) return;
   const QuietHeap quiet;
@@ -297,7 +297,7 @@ void TargetMachine::on_lock_taken(uint64_t address, uint64_t size) {
   fibers_[current_].reads.clear();
 }
 
-// The thread does what is not modelled: the search is not complete, and this is no finding.
+// The thread makes a call that is not modelled: the search is not complete, and the call is no finding.
 void TargetMachine::give_up(const std::string& what) {
   const QuietHeap quiet;
   doubt_ = thread_name(current_) + " could not be followed: " + what;

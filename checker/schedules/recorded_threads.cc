@@ -111,7 +111,7 @@ class Threads {
     }
     return added;
   }
-  // While threads of the target start further ones.
+  // Returns the number of threads. Threads of the target may start further threads meanwhile.
   size_t started() {
     turn_.take();
     const size_t count = threads_.size();
@@ -221,7 +221,7 @@ class Threads {
     thread->operation = nullptr;
   }
 
-  // The body's frames may be left by a jump: they own nothing.
+  // Runs `body` as target code. A jump may leave the body's frames, which therefore own nothing.
   template <typename Body>
   void in_target(const Body& body) {
     const auto* here = static_cast<const char*>(__builtin_frame_address(0));
@@ -249,7 +249,7 @@ class Threads {
     turn_.change();
     begin_turn();
   }
-  // It cannot go on before somebody has stored something, or so it seems.
+  // The thread seems unable to go on before another thread has stored something.
   void wait_a_turn() {
     if (self->seen != stores_) self->idle = 0;
     self->seen = stores_;

@@ -32,7 +32,7 @@ uint32_t threads_of(const ThreadWork& work) {
   return static_cast<uint32_t>(work.clients.size()) + own + (work.after.empty() ? 0 : 1);
 }
 
-// Puts the thread-local variables of a fiber in the place of those that are there, and these in the fiber's.
+// Swaps the thread-local variables in memory with those kept in `bytes`.
 void exchange_locals(const std::vector<ThreadLocals>& locals, std::vector<uint8_t>* bytes) {
   uint8_t* at = bytes->data();
   for (const ThreadLocals& local : locals) {
@@ -168,7 +168,7 @@ void TargetMachine::run_background(uint32_t thread, uint32_t number) {
     }
     in_call_ = arena_active = false;
     if (status == POWERCUT_OK) continue;
-    // Nothing to do until what it has looked at changes.
+    // The thread has nothing to do until a word that it has read changes.
     fiber.chain = 0;
     fiber.waiting = Fiber::reads_hold(fiber.batch_reads);
     fiber.reads = fiber.batch_reads;
@@ -519,7 +519,7 @@ void TargetMachine::end_operation(uint32_t thread) {
   }
   ended_[thread][fiber.operation] = true;
   if (fiber.status == POWERCUT_UNSUPPORTED) {
-    // It has had no effect, whatever other answers would have it: no finding rests on them.
+    // The operation has had no effect. Other answers may contradict it, so no finding rests on them.
     doubt_ = unsupported_ = not_supported(thread_name(thread));
     trouble_ = {Trouble::kDied, doubt_, /*followed=*/false};
   }

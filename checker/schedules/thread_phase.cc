@@ -107,7 +107,7 @@ void ThreadPhase::hear(const Event& event) {
   model_->apply(numbered);
 }
 
-// Goes back to what the schedule at hand has in common with the one that the trace is at, and writes the rest.
+// Goes back in the trace to the steps that the current schedule shares with the written one, and writes the rest.
 void ThreadPhase::write_schedule() {
   if (machine_->trouble() && !machine_->trouble()->followed) return;
   const std::vector<TargetMachine::Step>& steps = machine_->steps();
@@ -248,7 +248,8 @@ std::optional<EngineError> ThreadPhase::search(const ThreadWork& work, Progress*
   };
   machine_->show_shared(true);
   rehearse(machine_.get(), plan_.seed, [this] { return machine_->places(); }, stop);
-  // Where every schedule is run, each race shows beside the state that it begins in; in some schedules it may not.
+  // If every schedule is run, each race shows beside the state that it begins in. If only some schedules are run, it
+  // may not show.
   const bool all = plan_.search.kind == "bounded" && !plan_.search.preemptions;
   machine_->show_shared(!all || plan_.search.slow || work.store_buffers);
   machine_->tell_by_chain(plan_.search.slow);
@@ -265,7 +266,7 @@ std::optional<EngineError> ThreadPhase::search(const ThreadWork& work, Progress*
     counts_.reason = machine_->doubt();
   }
   not_run_ = machine_->unsupported();
-  // Each schedule that has ended well has run them all.
+  // Each schedule that has ended well has run all operations.
   if (const std::string never = machine_->never_ended(); counts_.complete && !went_wrong_ && !never.empty()) {
     not_run_ = never + " was not run in any schedule";
     counts_.complete = false;

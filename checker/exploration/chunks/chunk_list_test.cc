@@ -101,7 +101,7 @@ TEST(ChunkList, PartsOfATraceComeToTheResultOfAll) {
 TEST(ChunkList, ABudgetInExecutionsCountsAsInOneExploration) {
   TemporaryFolder folder;
   record_updates(folder);
-  // Half of what the whole takes, so that it ends early.
+  // The budget is half of the whole run's executions, so that the run ends early.
   const uint64_t all = explore(folder, {}).event("result")["executions"];
   const Words budget = {"--budget-executions", std::to_string(all / 2)};
   const auto with = [&budget](Words more) {

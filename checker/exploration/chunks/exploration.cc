@@ -15,7 +15,7 @@ namespace {
 // Crash points that are followed for the sake of findings that wait, once the exploration is to end.
 constexpr uint64_t kMostFollowedAtTheEnd = 4096;
 
-// The walker has mapped the pool before it forked this process.
+// The options of the executor. The walker mapped the pool before it forked this process.
 Executor::Options options_on_mapped_pool(const LoadedTrace& loaded, const ExploreOptions& options,
                                          const std::function<void()>& after_each, const std::atomic<bool>* stop) {
   Executor::Options out = executor_options(loaded, options.model, options.policy(), options.step_budget);
@@ -57,7 +57,7 @@ Exploration::Exploration(const LoadedTrace& loaded, const ExploreOptions& option
                              .before_search = [this] { look_first(*watch_); }});
 }
 
-// One chunk after another appends; what several of them say is the same line several times.
+// Each chunk appends its violations: a violation of several chunks stands in the file several times.
 void Exploration::write_violations() const {
   if (options_.dump_violations.empty()) return;
   std::ofstream out(options_.dump_violations, std::ios::app);
@@ -114,7 +114,7 @@ void Exploration::visit(const Instant& instant, const Watch& watch) {
   const auto start = std::chrono::steady_clock::now();
   const BigInt covered = explorer_->crash_point(follower_->frontier(), changes, instant.ordinal);
   exploring_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  // A crash point that was left in the middle counts as if it had not been begun, but for what it has shown.
+  // A crash point that was left in the middle counts as not begun, except for the findings that it has shown.
   result_.stopped = executor_.stopped();
   if (!result_.stopped) {
     result_.counts.covered += covered;
@@ -160,7 +160,7 @@ bool Exploration::put_on_least_image(const LineSets& legal, Exposure* exposure) 
 
 void Exploration::tell(const Watch& watch) {
   oracle_.tell(/*new_kinds_alone=*/executor_.stopped());
-  // Nothing is run any more where the executor does not hold what it should.
+  // Nothing is run any more where the executor's memory is wrong.
   const bool trusted = result_.distrust.empty();
   bool searching = trusted;
   std::vector<Exposure> told;
@@ -198,7 +198,7 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
   do {
     const Instant& instant = follower_->instant();
     if (instant.event >= chunk.end_event) break;
-    // No chunk needs more than the whole run's budget, whatever those before it took.
+    // No chunk needs more than the whole run's budget, whatever earlier chunks took.
     out_of_budget = options_.budget_executions > 0 && sums.executions >= options_.budget_executions;
     if (out_of_budget) break;
     if (!watch(reached())) {

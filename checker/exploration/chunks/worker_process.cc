@@ -193,8 +193,8 @@ void WorkerProcess::watch(double still, double at_one_point) {
 
 std::string WorkerProcess::end() {
   if (pid_ < 0) return "";
-  // One that is leaving has its status by now. One that only closed the pipe, as a target may by accident, never
-  // leaves.
+  // A worker that is leaving has its status by now. A worker that only closed the pipe, as a target may by accident,
+  // never leaves.
   kill(pid_, SIGKILL);
   close(std::exchange(messages_, -1));
   int status = 0;

@@ -360,8 +360,8 @@ class Leader {
 
   // ---- results ---------------------------------------------------------------------------------
 
-  // Whether findings of a chunk that is not merged yet count. Under a budget in executions they count once the chunk
-  // does; where the run stops at a finding, an earlier chunk may make it stop.
+  // Whether findings of a chunk that is not merged yet count. Under a budget in executions the findings count once the
+  // chunk does. Where the run stops at a finding, an earlier chunk may still stop the run.
   bool counts_now(uint64_t chunk) const {
     if (options_.budget_executions > 0 || closed()) return false;
     return !options_.stop_at_functional || chunk == merged_;

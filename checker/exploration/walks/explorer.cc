@@ -11,10 +11,10 @@
 namespace powercut {
 namespace {
 
-// Walks over the trace: how deep each one goes, and whether it leaves those crash points out that this depth will
-// hardly cover, by what earlier runs have covered. At each depth so many times as much is tried of a crash point as at
-// the one before; at the last one as many traced runs as take about as long as a sample: a missing flush can leave more
-// behaviours than anybody waits for.
+// Walks over the trace: how deep each walk goes, and whether it leaves out crash points that this depth will hardly
+// cover, judging by the coverage of earlier runs. Each depth tries `kMore` times as many runs of a crash point as the
+// depth before. The last depth makes as many traced runs as take about as long as a sample: a missing flush can leave
+// more behaviours than anybody waits for.
 struct WalkPlan {
   int depth;
   bool promising;
@@ -241,7 +241,7 @@ void ProgramExplorer::crash_point() {
       reordered += legal_.empty() ? 0 : 1;
     }
   }
-  // An earlier walk may have come further than one that was ended.
+  // An earlier walk may have come further than a walk that was ended.
   if (covered_ > open->second.covered) {
     out_.covered += covered_ - open->second.covered;
     out_.reordered += reordered - open->second.reordered;
@@ -340,7 +340,7 @@ bool ProgramExplorer::look_at(const std::vector<Choice>& choices, std::vector<Ju
 }
 
 std::vector<Choice> ProgramExplorer::sample(const Box& box, uint64_t most) const {
-  // One crash point's draw does not depend on what was drawn before it.
+  // One crash point's draw does not depend on earlier draws.
   return sample_of(box, point_.sets, most, options_.seed * 0x9e3779b97f4a7c15 + point_.ordinal);
 }
 
@@ -376,8 +376,8 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
     choices.push_back(least_lost(point_.sets, box));
     names.push_back(point_.name(choices.back()));
   }
-  // A run under the tracer costs many others, so an image is run without it first. One that reports its reads is as
-  // good as any other run, and whether it is, repetitions tell.
+  // A run under the tracer costs as much as many native runs, so an image is run without the tracer first. A run that
+  // reports its reads counts like any other run, and repetitions tell whether it deserves to.
   const bool reports = workers_->report();
   std::vector<ImageMemo::Id> outcomes;
   if (!reports && !runs_.run(choices, &outcomes)) return false;
@@ -423,7 +423,7 @@ void ProgramExplorer::look_ahead(size_t traced) {
     std::vector<Behaviours::Answered> answered;
     std::vector<Box> rest;
     behaviours_.cover(sets, ahead_->pool(), whole_box(sets), &answered, &rest);
-    // The largest first, as cover_by_traces() has them.
+    // The largest boxes come first, as in cover_by_traces().
     const auto most = rest.begin() + static_cast<std::ptrdiff_t>(std::min(rest.size(), kTracedAtOnce));
     std::ranges::partial_sort(rest, most, std::ranges::greater(), size_of);
     rest.erase(most, rest.end());

@@ -13,7 +13,7 @@ namespace {
 
 // Violating images of one kind that are explained at one crash point: each may have other lost stores.
 constexpr size_t kExplainedOfAKind = 8;
-// Runs of a finding's image before it is told of.
+// Runs of a finding's image before the finding is told.
 constexpr int kConfirmed = 8;
 
 // The contents of the sectors that lines of a device name: recovery wrote these sectors, and the recorded trace need
@@ -54,7 +54,7 @@ void ProgramExplorer::explain(const Choice& choice, const ProgramViolation& viol
   size_t of_kind = 0;
   for (const Explained& known : explained_) {
     if (known.kind != kind) continue;
-    // It has lost what a least image lost, and more.
+    // This image has lost everything that a known least image lost, and more.
     if (std::all_of(known.lost.begin(), known.lost.end(), [&](const auto& l) { return choice[l.first] == l.second; })) {
       return;
     }
@@ -71,7 +71,7 @@ void ProgramExplorer::explain(const Choice& choice, const ProgramViolation& viol
   // One run that blocks is long enough.
   const bool blocks = runs_[*outcome].kind == ProgramOutcome::Kind::kTimeout;
   if (!runs_.repeat({least}, blocks ? 1 : kConfirmed) && out_.unrepeatable) return;
-  // Nothing is lost, and no operation is under way, or it makes no difference that it ends.
+  // An image is lossless if nothing is lost, and either no operation is under way, or its end makes no difference.
   const bool settled = operations_.begun() > 0 && operations_.in_flight().empty() && !stored_outside_;
   const ProgramOutcome& shows_it = runs_[*outcome];
   const bool lossless = least == search.visible() &&
@@ -106,7 +106,7 @@ void ProgramExplorer::explain_inner(const Choice& choice, const ProgramViolation
   if (!outcome) return;
   if (!runs_.repeat({least}, kConfirmed) && out_.unrepeatable) return;
   const std::vector<bool> decided = search.decided(least);
-  // The first cut's image, and on top of it what the second one left of recovery's stores.
+  // The first cut's image, and on top the stores of recovery that the second cut left.
   std::vector<Image::Line> lines, inner;
   for (size_t i = 0; i < least.size(); ++i) {
     const LineSet& set = *point_.sets[i];

@@ -95,7 +95,7 @@ void ProgramExplorer::cut_recovery(const Box& box, const RecoveryCuts& cuts) {
   point_.inner = false;
   point_.sets = outer;
   covered_ = covered;
-  // The workers' images go back to what the first cut left.
+  // The workers' images go back to the contents that the first cut left.
   for (const auto& [line, content] : cuts.base) workers_->base(line, content_at(pool_, line));
 }
 

@@ -13,12 +13,12 @@ namespace {
 constexpr uint64_t kTwice = 1024, kLaterEvery = 8;
 // Least number of repetitions. A recovery that differs in 1 % of its runs then stays unnoticed with a chance of 5 %.
 constexpr uint64_t kLeastRepeats = 300;
-// How often an image is repeated at most for that, and for how long: this part of the run's time, so that findings do
-// not wait for it, and at the end so many seconds.
+// Limits of these repetitions: rounds for one image; seconds at the end of the run; and a share of the run's time, so
+// that findings do not wait for repetitions.
 constexpr int kMostRounds = 7;
 constexpr double kMostRepeatSeconds = 5, kRepeatShare = 0.25;
-// Images that are run in other seconds of the clock, and in how many: a recovery that asks for the time modulo seven
-// shows. Where nobody knows whether it asks, in one.
+// Images that are run in other seconds of the clock, and the number of seconds: a recovery that asks for the time
+// modulo seven shows. Where nobody knows whether the recovery asks, the number is one.
 constexpr size_t kMostKept = 128;
 constexpr int kOtherSeconds = 6;
 // No other second is begun after this many seconds of them, or kRepeatShare of the run's time if that is more.
@@ -127,7 +127,7 @@ std::optional<bool> ImageRuns::take_reported(const std::vector<Choice>& choices,
 }
 
 bool ImageRuns::repeat_some(const std::vector<Choice>& again) {
-  // The one that every image gets is at other addresses.
+  // The one repetition that every image gets runs at other addresses.
   elsewhere_ = false;
   return again.empty() || (repeat(again, 1) && repeat_more(again));
 }
@@ -164,7 +164,7 @@ void ImageRuns::keep_for_later(const std::vector<Choice>& ran) {
   for (const Choice& choice : ran) {
     if (memo_[*memo_.find(point_.name(choice))].kind == ProgramOutcome::Kind::kTimeout) continue;
     if (kept_images_ == kMostKept) {
-      // Every other crash point, so that those of the whole run are among them.
+      // Drops every other crash point, so that the kept crash points cover the whole run.
       bool drop = false;
       std::erase_if(kept_, [&](const auto& entry) {
         drop = !drop;

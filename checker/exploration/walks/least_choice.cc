@@ -5,9 +5,9 @@
 namespace powercut {
 namespace {
 
-// Contents of a line that are tried for losing less.
+// Most contents of a line that are tried for losing less.
 constexpr uint32_t kTriedOfALine = 64;
-// Lines that are tried one by one for being decisive.
+// Most lines that are tried one by one for being decisive.
 constexpr size_t kMostDecisive = 512;
 
 }  // namespace

@@ -19,7 +19,7 @@ bool is_acknowledged(const TracePools& pools) {
   return pools.program.is_object() && !pools.program.value("ack", std::string()).empty();
 }
 
-// The options whose commands print what is compared.
+// Returns the options whose commands print output that is compared.
 std::string printing_options(const ProgramCommands& commands) {
   if (commands.probes.empty()) return "--dump";
   return commands.dump ? "--dump and --probe" : "--probe";
@@ -30,7 +30,8 @@ std::string repeated(const ProgramExplored& explored) {
   const std::string is = "recovery is a function of its pool files: ";
   if (explored.unrepeatable) return "recovery is a function of its pool files, which it is not";
   if (explored.repeats == 0) return is + "no run of it was repeated";
-  // How many there were depends on the time that they took: the sentence does not, where it can.
+  // The number of repetitions depends on the time that they took. The sentence names a round number instead, where it
+  // can.
   uint64_t told = explored.repeats;
   for (const uint64_t least : {300, 1000, 3000, 10000, 30000, 100000}) {
     if (explored.repeats >= least) told = least;

@@ -194,8 +194,8 @@ std::vector<size_t> LeastImage::fewest_lost(size_t depth) {
   return enough;
 }
 
-// Goes through the lines upwards and closes each that is not needed with those that stay and those above it. The next
-// line that is needed is found by halving: closing more lines never shows more.
+// Goes through the lines upwards. A line is closed if the kept lines and the lines above it show the answer without it.
+// Halving finds the next line that is needed: closing more lines never shows more.
 std::vector<size_t> LeastImage::none_needless(size_t depth) {
   const size_t lines = legal(depth).size();
   std::vector<size_t> kept;
@@ -230,7 +230,7 @@ void LeastImage::choose_content(size_t depth, size_t line) {
 
 // ---- the image -----------------------------------------------------------------------------------
 
-// The answer goes when this line, which it was given with as the program saw it, is lost as well.
+// Whether the answer goes away when this line, which was visible when the answer was given, is lost as well.
 bool LeastImage::needed(size_t depth, const LineSet& set) {
   const std::vector<Level> settled = levels_;
   const uint32_t other = lost_content(set);

@@ -9,8 +9,8 @@
 
 namespace powercut {
 
-// Each calls the executor's own hook, which may end the execution and not return. A load is kept behind it, when its
-// bytes are decided; a store before it, while its bytes are at hand.
+// Each callback calls the executor's own hook, which may end the execution and not return. A load is kept after this
+// call, when its bytes are decided. A store is kept before the call, while its bytes are at hand.
 struct RecoverySteps::Hooks {
   static RecoverySteps* of(void* self) { return static_cast<RecoverySteps*>(self); }
 

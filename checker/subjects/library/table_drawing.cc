@@ -35,7 +35,7 @@ bool same(const DrawnCells::Cell* a, const DrawnCells::Cell* b) {
   return a->kind == b->kind && a->text == b->text && a->key == b->key && a->value == b->value;
 }
 
-// Rows in the order in which they were drawn; what only one of the two has comes after the rest of its group.
+// Rows in the order in which they were drawn. A row that only the later drawing has comes after the rest of its group.
 class Table {
  public:
   void add(const std::vector<DrawnCells::Cell>& cells, bool after) {
@@ -129,7 +129,7 @@ std::vector<bool> chosen(const std::vector<const Row*>& rows, const std::vector<
   return out;
 }
 
-// The target's pointer may lead into the pool. A drawing decides nothing: it shows what memory holds.
+// The target's pointer may lead into the pool. A drawing decides nothing: it shows the bytes that memory holds.
 const void* place_of(const void* address) {
   const uint64_t offset = reinterpret_cast<uint64_t>(address) - kPoolBase;
   return offset < __powercut_alias.span ? pool_bytes() + offset : address;

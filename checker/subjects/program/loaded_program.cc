@@ -54,7 +54,7 @@ Result<ProgramCommands> parse_commands(const ProgramOptions& options, const Trac
     out.device_tracer = std::move(*tracer);
   }
   if (options.nested > 0) out.cut = {options.model, options.policy()};
-  // A report does not have what recovery stores: the tracer's stream does.
+  // A report does not have recovery's stores: the tracer's stream does.
   const bool report = options.report_reads && !out.cut;
   const auto let_report = [report](Command* command) {
     command->reports = report && command->kind == ProgramKind::kForkable;
@@ -100,7 +100,7 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::open(const ProgramOptions&
   // Module definitions stand anywhere before their first use.
   Event event;
   while ((*reader)->next(&event)) {
-    // With phases, what comes before the first one that is explored only prepares.
+    // With phases, the events before the first explored phase only prepare.
     if (event.kind == EventKind::kPhase) out->explored_at_start_ = false;
     // This call makes the contents of sectors known to this process.
     if (event.kind == EventKind::kContent) powercut_content_name(event.value.data(), event.value.size(), nullptr, 0);

@@ -31,7 +31,7 @@ using testing::command_json;
 
 inline constexpr uint64_t kPool = 1 << 16;
 #ifdef POWERCUT_TEST_REPORTING
-// The test recovery as anybody would build it, and by the pass.
+// The test recovery built as anybody would, and built by the pass.
 inline constexpr std::array kReporting = {"test-recovery", "test-recovery-reporting"};
 #endif
 
@@ -197,9 +197,9 @@ class ProgramCommand : public ::testing::Test {
     more.insert(more.begin(), {"--recover", command_json({how, "{image}"})});
     return run(more);
   }
-  // The pruning is asked for by the words `how`.
+  // The words `how` ask for the pruning.
   void pruning_changes_nothing(const std::string& recovery, const std::vector<std::string>& how);
-  // `program-judge` with these requests.
+  // Runs `program-judge` with these requests.
   Told judge(const std::vector<Json>& requests, std::vector<std::string> words) const {
     const std::string path = file_.folder() + "/requests";
     std::ofstream file(path);

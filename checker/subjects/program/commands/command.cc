@@ -87,7 +87,7 @@ std::optional<Command> look_at_program(const std::string& path) {
   std::array<char, 4> magic{};
   file.read(magic.data(), magic.size());
   if (magic[0] == '#' && magic[1] == '!') {
-    // The runs would be copies of the shell, which opens nothing itself; what it starts opens the image.
+    // The runs would be copies of the shell, which opens nothing itself: programs that the shell starts open the image.
     make_plain(&out, "is a script", true);
     return out;
   }

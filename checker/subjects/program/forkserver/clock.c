@@ -1,6 +1,6 @@
-/* Notices a run that asks which time it is: it makes the file of POWERCUT_FORK_CLOCK (serve.h), or finds it and adds
- * the seconds that stand in it to each answer. How long something takes (CLOCK_MONOTONIC and the processor's time) is
- * no such question.
+/* Notices a run that asks for the time. The run makes the file of POWERCUT_FORK_CLOCK (serve.h), or finds it and adds
+ * the seconds that stand in the file to each answer. Clocks of durations (CLOCK_MONOTONIC and the processor's time) do
+ * not count.
  *
  * Known inaccuracies: system calls that a program makes itself, and programs that are linked statically, are not
  * noticed. */

@@ -92,8 +92,8 @@ const struct powercut_pool* powercut_pools(void) {
   return pools;
 }
 
-/* Whether the path may name a pool: it ends in the name of one, and is no image's, which has the same name. Most calls
- * end here, and touch no page of the stack for a path. */
+/* Whether the path may name a pool: the path ends in the name of a pool, and is not the path of an image, which has the
+ * same name. Most calls end here, and touch no page of the stack for a path. */
 static bool may_name_a_pool(const char* path) {
   const char* name = name_in(path);
   bool named = false;

@@ -1,8 +1,8 @@
-/* libpowercut_fork.so, preloaded into a recovery program: stops it before main and serves runs from there, so that
- * loading, relocating and constructing are paid for once.
+/* libpowercut_fork.so, preloaded into a recovery program: stops the program before main and serves runs from there, so
+ * that loading, relocating and constructing are paid for once.
  *
- * Known inaccuracies: what constructors did (threads that they started, files that they read, a random number that they
- * drew) is the same for all runs; threads of theirs do not exist in a run; processes of theirs are killed. A program
+ * Known inaccuracies: constructors run once for all runs, so all runs share the files that they read and a random
+ * number that they drew. Threads of constructors do not exist in a run; processes of constructors are killed. A program
  * that does not start through __libc_start_main never serves: the engine notices and starts it for each run. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -24,7 +24,7 @@ static main_function* real_main;
 static int main_of_a_run(int argc, char** argv, char** environment) {
   const char* number = getenv(POWERCUT_FORK_FD);
   const bool traced = getenv(POWERCUT_FORK_TRACED) != NULL;
-  /* Where a tracer is expected and does not answer, this is the program that starts it. */
+  /* Where a tracer is expected and does not answer, this process is the program that starts the tracer. */
   if (number != NULL && (!traced || powercut_mark_active())) {
     const int socket = atoi(number);
     /* A program that the recovery starts is no server. */

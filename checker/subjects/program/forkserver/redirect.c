@@ -57,7 +57,7 @@ int __fxstat(int version, int fd, struct stat* out);
 int __fxstat64(int version, int fd, struct stat64* out);
 
 #define NEEDS_MODE(flags) (((flags) & O_CREAT) != 0 || ((flags) & O_TMPFILE) == O_TMPFILE)
-/* Declares `mode`, and reads it from behind `flags` where there is one. */
+/* Declares `mode`, and reads its value from behind `flags` where `flags` ask for one. */
 #define MODE_AFTER(flags)        \
   mode_t mode = 0;               \
   if (NEEDS_MODE(flags)) {       \
@@ -141,7 +141,7 @@ EXPORT int statx(int fd, const char* path, int flags, unsigned mask, struct stat
   return result;
 }
 
-/* Programs that were built with an older C library call these. */
+/* Programs that were built with an older C library call the following functions. */
 #define XSTAT(name, type)                                     \
   EXPORT int name(int version, const char* path, type* out) { \
     REAL(name);                                               \
@@ -202,7 +202,7 @@ EXPORT int link(const char* from, const char* to) {
   return real(IMAGE(from), IMAGE(to));
 }
 
-/* The C library makes "/dev/shm/name" of it out of our sight. */
+/* The C library turns the name into "/dev/shm/name" out of our sight. */
 EXPORT int shm_open(const char* name, int flags, mode_t mode) {
   REAL(shm_open);
   char path[PATH_MAX];

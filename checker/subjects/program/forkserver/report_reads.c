@@ -18,7 +18,7 @@ static powercut_reads_begin_function* begin;
  * without. */
 static powercut_reads_prepare_function* find_runtime(void) {
   void* found = dlsym(RTLD_DEFAULT, POWERCUT_READS_PREPARE);
-  /* It lies beside this library, whose run path leads there. */
+  /* Our own library lies beside this one, whose run path leads there. */
   void* library = found == NULL ? dlopen(POWERCUT_READS_LIBRARY, RTLD_NOW | RTLD_LOCAL) : NULL;
   if (library != NULL) found = dlsym(library, POWERCUT_READS_PREPARE);
   return (powercut_reads_prepare_function*)found;

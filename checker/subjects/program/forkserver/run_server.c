@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   powercut_serve(atoi(argv[1]));
-  /* Every run finds its memory where the last one did. */
+  /* Every run finds its memory at the addresses of the last run. */
   personality(ADDR_NO_RANDOMIZE);
   return become(argv + 2);
 }

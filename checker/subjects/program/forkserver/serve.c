@@ -115,7 +115,7 @@ static bool has_ended(pid_t pid) {
 
 /* Follows the run to its end or its time limit. */
 static void watch(int socket, pid_t pid, uint64_t limit_us, struct output* outputs, struct powercut_fork_reply* reply) {
-  /* Valgrind 3.19 does not know it, and says so. */
+  /* Valgrind 3.19 does not know pidfd_open, and says so. */
   const int process = powercut_mark_active() ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
   struct pollfd polled[4] = {
       {process, POLLIN, 0}, {socket, POLLRDHUP, 0}, {outputs[0].fd, POLLIN, 0}, {outputs[1].fd, POLLIN, 0}};
@@ -130,7 +130,7 @@ static void watch(int socket, pid_t pid, uint64_t limit_us, struct output* outpu
     }
     uint64_t rest = killed ? 1000000 : limit_us - now;
     if (process < 0) {
-      /* The outputs' ends tell, unless somebody else has them. */
+      /* The ends of the outputs show the end of the run, unless another process has the outputs. */
       const uint64_t look = polled[2].fd < 0 && polled[3].fd < 0 ? 200 : 10000;
       rest = rest < look ? rest : look;
     }

@@ -129,7 +129,7 @@ std::optional<EngineError> ImageFiles::change_inodes() {
     munmap(file.mapped, file.room);
     close(file.fd);
     file.mapped = nullptr;
-    // The old ones are there until the new ones are: none gets a number that is free again.
+    // The old files stay until the new files are there: no new file gets a number that is free again.
     const std::string folder = file.folder + ".next";
     if (mkdir(folder.c_str(), 0700) != 0) return broken("cannot be made", folder);
     if (auto wrong = open(&file, folder)) return wrong;
@@ -221,7 +221,7 @@ void ImageFiles::put_bytes(uint64_t at, std::span<const uint8_t> bytes) {
   }
 }
 
-// Makes [begin, end) of the file what it should be; returns in how many pages it was not.
+// Writes the expected bytes to [begin, end) of the file; returns the number of pages that differed.
 uint64_t ImageFiles::compare(const File& file, uint64_t begin, uint64_t end) {
   uint64_t changed = 0;
   for (uint64_t at = begin / kPage * kPage; at < end; at += kPage) {
@@ -240,7 +240,7 @@ uint64_t ImageFiles::restore_all(const File& file) {
   while (done < file.size) {
     const off_t data = lseek(file.fd, static_cast<off_t>(done), SEEK_DATA);
     const uint64_t begin = data < 0 ? file.size : std::min<uint64_t>(file.size, static_cast<uint64_t>(data));
-    // Holes: what the run took away.
+    // Holes: the run may have removed data here.
     for (uint64_t at = done / kPage * kPage; at < begin; at += kPage) {
       if (written((file.offset + at) / kPage)) changed += compare(file, at, std::min(begin, at + kPage));
     }

@@ -22,7 +22,7 @@ bool number(const Json& object, const char* name, uint64_t* out) {
   return *out <= kMostSpace || std::string(name) == "address";
 }
 
-// False where it is no layout.
+// Reads the device's layout into `window`. False where the pool's field `device` is no layout.
 bool device(const Json& pool, PoolWindow* window) {
   if (!pool.contains("device")) return true;
   DeviceLayout& layout = window->device.emplace();
@@ -32,7 +32,7 @@ bool device(const Json& pool, PoolWindow* window) {
   return layout.is_one();
 }
 
-// False where it is no list of ranges.
+// Reads the volatile parts into `window`. False where the pool's field `volatile` is no list of ranges.
 bool volatile_parts(const Json& pool, PoolWindow* window) {
   const Json ranges = pool.value("volatile", Json::array());
   if (!ranges.is_array()) return false;

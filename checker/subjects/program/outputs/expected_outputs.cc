@@ -108,7 +108,8 @@ Result<ExpectedOutputs> ExpectedOutputs::take(ExpectedOutputs out, TraceReader* 
       if (!outcome) return outcome.error();
       seen = std::make_shared<const ProgramOutcome>(std::move(*outcome));
     }
-    // Where a step fails on what was all persisted it has no output; exploring that image says so.
+    // If a step fails on an image that has lost nothing, it has no output. The exploration of that image tells of the
+    // failure.
     if (seen->kind == ProgramOutcome::Kind::kTimeout) ++timeouts;
     const auto add = [&seen](Outcomes& there) {
       if (std::ranges::find(there, seen) == there.end()) there.push_back(seen);
@@ -281,7 +282,7 @@ std::optional<uint64_t> ExpectedOutputs::earlier(const Operations& operations, c
   };
   const std::vector<Operations::Settled>& settled = operations.settled();
   for (size_t i = settled.size(); i-- > 0;) {
-    // The last one is legal.
+    // The last prefix is legal.
     if (i + 1 < settled.size() && was(settled[i].prefix)) return settled[i].operations;
   }
   if (!settled.empty() && was(0)) return 0;

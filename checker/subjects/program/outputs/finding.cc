@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMostOutput = 4096;
 
-// A key as text where it is one.
+// Returns the key as text if all its bytes can be printed.
 std::string key_text(const std::string& key) {
   for (const char byte : key) {
     if (byte < 0x20 || byte == 0x7f) return describe_value(key);

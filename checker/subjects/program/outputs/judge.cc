@@ -62,7 +62,7 @@ ProgramViolation failure(const ProgramOutcome& outcome, const ProgramCommands& c
   return out;
 }
 
-// At most three of them.
+// Returns at most three of the names, and the number of the others.
 std::string list_of(const std::vector<std::string>& names) {
   constexpr size_t kMost = 3;
   std::string out;

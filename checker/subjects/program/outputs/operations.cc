@@ -70,7 +70,7 @@ void Operations::apply(const Event& event) {
     return;
   }
   if (event.kind != EventKind::kOpEnd) return;
-  // The thread's innermost one.
+  // The end belongs to the thread's innermost operation.
   const auto ended = std::find_if(in_flight_.rbegin(), in_flight_.rend(),
                                   [&](const MarkedOperation& operation) { return operation.thread == event.thread; });
   if (ended == in_flight_.rend()) return;

@@ -26,7 +26,7 @@ std::vector<OutputLine> without_order(const std::vector<std::string>& expected, 
     out.push_back({there > 0 ? ' ' : '-', line});
     if (there > 0) --there;
   }
-  // The last ones of equal lines are those too many.
+  // If there are too many equal lines, the last ones count as added.
   std::vector<OutputLine> added;
   for (size_t i = found.size(); i-- > 0;) {
     size_t& there = left[found[i]];
@@ -52,7 +52,7 @@ std::vector<OutputLine> in_order(const std::vector<std::string>& expected, const
   return out;
 }
 
-// "'a', 'b' and 2 more lines", and how many these are.
+// Returns "'a', 'b' and 2 more lines", and the number of all these lines.
 std::pair<std::string, size_t> named(const std::vector<OutputLine>& lines, char mark) {
   std::vector<std::string> shown;
   size_t count = 0;

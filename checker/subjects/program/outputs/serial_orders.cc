@@ -127,7 +127,7 @@ std::vector<SerialOrders::Partial> SerialOrders::partial(const MarkedHistory& hi
       out.push_back(std::move(longer));
     }
   }
-  // A node's operations are one more than those of the node before it: the longest came last.
+  // A node has one operation more than the node before it: the longest came last.
   std::ranges::reverse(out);
   return out;
 }

@@ -48,7 +48,7 @@ FileWatch::FileWatch(const std::vector<OtherFile>& changed, DataFolders data, co
   events_ = epoll_create1(EPOLL_CLOEXEC);
   epoll_event wanted{.events = EPOLLIN, .data = {.fd = wake_}};
   epoll_ctl(events_, EPOLL_CTL_ADD, wake_, &wanted);
-  // Signals are for the threads that wait for them.
+  // The new thread blocks all signals: other threads wait for signals.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
@@ -138,7 +138,7 @@ bool FileWatch::use(const FileUse& use, Place place) {
   if (is_below(use.path, {work_folder_})) return true;
   look(use, use.path, place);
   if (use.change == FileUse::Change::kNone || !may_be_saved(use.path)) return true;
-  // The recorded program's own are not left changed either, wherever they lie.
+  // Files of the recorded program are put back as well, wherever they lie.
   if (!data_.comes_back(use) && !has_changed(use.path, false)) return true;
   if (saved_.save(use.path, use.tree)) return true;
   troubles_.insert("a command was kept from changing " + use.path + ", which could not be saved before (" +

@@ -74,7 +74,8 @@ void remove_folder(const std::string& folder) {
   }
 }
 
-// Nobody is left who would change them. Where they cannot be put back the copies stay.
+// Puts back the saved files: no process is left that would change them. Where the files cannot be put back, the copies
+// stay.
 void put_back_and_remove(const std::string& folder) {
   if (SavedFiles::put_back(saved_in(folder))) return remove_folder(folder);
   std::fprintf(stderr,
@@ -83,7 +84,7 @@ void put_back_and_remove(const std::string& folder) {
                saved_in(folder).c_str());
 }
 
-// Signals that end a process wait, in this one and in what it forks.
+// Makes signals that end a process wait, in this process and in processes that it forks.
 class SignalsWait {
  public:
   SignalsWait() {
@@ -142,7 +143,8 @@ void Guardian::keep_watch(int pipe, const Watched* watched, const std::string& f
   while ((size = read(3, &byte, 1)) < 0 && errno == EINTR) {
   }
   if (size > 0) _exit(0);  // an orderly end
-  // Servers see the end of the engine by themselves and take their runs along; then it is the turn of those that hang.
+  // Servers see the end of the engine by themselves and take their runs along; after that, servers that hang are
+  // killed.
   for (int round = 0; round < 100; ++round) {
     bool any = false;
     for (size_t i = 0; i < kMost; ++i) {

@@ -32,7 +32,7 @@ constexpr double kGrace = 20;
 // The server's end of the socket that hands over the listener of its calls on files.
 constexpr int kServerListener = 200;
 
-// How often a wait looks whether it is wanted any more.
+// Seconds between two checks whether a wait was cancelled.
 constexpr double kLook = 0.1;
 
 std::string beside_engine(const std::string& relative) {
@@ -176,7 +176,7 @@ std::optional<EngineError> RunServer::spawn(bool plain) {
   for (std::string& variable : environment) envp.push_back(variable.data());
   argv.push_back(nullptr);
   envp.push_back(nullptr);
-  // The engine's own addresses are fixed, and what it starts would inherit that.
+  // The engine's own addresses are fixed, and a process that it starts would inherit this.
   const int fixed = spec_.elsewhere ? personality(0xFFFFFFFF) : -1;
   if (fixed >= 0) personality(static_cast<unsigned long>(fixed) & ~static_cast<unsigned long>(ADDR_NO_RANDOMIZE));
   const int wrong = posix_spawn(&process_, words[0].c_str(), &actions, &attributes, argv.data(), envp.data());

@@ -97,7 +97,8 @@ std::optional<uint32_t> Behaviours::insert(Tree* tree, const std::vector<Read>& 
     for (size_t i = 0; i < chain.size(); ++i, ++read) {
       if (read == reads.size() || reads[read].at != chain[i].at) return std::nullopt;
       if (reads[read].value == chain[i].value) continue;
-      // Here the values lead to two runs: what comes behind moves to a child, and the new run is another one.
+      // Here the values lead to two runs: the rest of the known chain moves to a child, and the new run becomes another
+      // child.
       const Read known = chain[i];
       Node behind = std::move((*tree)[number]);
       Node node{.chain = {behind.chain.begin(), behind.chain.begin() + static_cast<std::ptrdiff_t>(i)},

@@ -17,7 +17,7 @@ struct Mapping {
   uint64_t offset;
 };
 
-// Every mapping of a stream's pools, as it goes on.
+// Every mapping of a stream's pools, at the current place of the stream.
 class Mappings {
  public:
   void map(const Mapping& mapping) {

@@ -26,7 +26,7 @@
 namespace powercut {
 namespace {
 
-// Zeroed memory, for as long as it is needed.
+// Zeroed memory, which the object owns.
 class Memory {
  public:
   explicit Memory(uint64_t size) : size_(std::max<uint64_t>(size, 1)) {
@@ -159,8 +159,8 @@ Result<RecoveryCuts> RecoveryCuts::of(const std::string& stream, const TracePool
   RecoveryCuts out;
   std::map<uint64_t, uint64_t> stored;  // lines of the run's own trace, and of the recording
   const std::unique_ptr<Model> persistency = make_model(model.name, model.policy, survey->size);
-  // A cut makes what was there before durable, and the run's own events come behind it. Only a stream of a device has
-  // what was there itself.
+  // A cut makes all earlier contents durable, and the run's own events come behind the cut. Only a stream of a device
+  // has the earlier contents itself.
   const auto is_cut = [](const KeptEvent& kept) { return kept.view().kind == EventKind::kCut; };
   const auto first = on_device ? std::ranges::find_if(*events, is_cut) : events->begin();
   if (on_device && first == events->end()) {

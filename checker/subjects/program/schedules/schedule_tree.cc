@@ -179,7 +179,7 @@ bool ScheduleTree::add(const RunEvents& run) {
   for (size_t i = 0; i < run.after.size(); ++i) {
     Event event = run.after[i].view();
     event.index = first_ + i;
-    // Pieces of one store have no instant between them.
+    // There is no instant between the pieces of one store.
     if (raises(event) && (event.flags & kStoreContinues) == 0) look(i);
     lines_->apply(event);
     if (is_store(event)) store(event);
@@ -193,7 +193,7 @@ bool ScheduleTree::add(const RunEvents& run) {
     if (event.kind == EventKind::kOpBegin) operations_ = std::max(operations_, ++begun[event.thread]);
   }
   look(run.after.size());
-  // The first schedule stands whole: its end is what the program leaves.
+  // The first schedule stands whole: its end is the state that the program leaves.
   if (steps_ == 0) lead_to(run.after, run.after.size());
   steps_ += run.after.size();
   for (size_t i = journal_.size(); i-- > 0;) {

@@ -25,8 +25,8 @@ namespace {
 
 using runtime::ScheduleFile;
 
-// Seconds without a hook after which a program counts as one that waits for ever: where none of its threads runs, and
-// where one does.
+// Seconds without a hook after which a program counts as waiting for ever: where none of its threads runs, and where a
+// thread runs.
 constexpr double kAllWait = 3, kStalled = 20;
 constexpr size_t kBlock = 4096;
 
@@ -240,7 +240,7 @@ std::string ScheduledRuns::supervise(pid_t process, int* status) const {
     }
     if (!stalled.empty()) break;
   }
-  // All that it has started goes with it.
+  // All processes that the program has started are killed as well.
   kill(-process, SIGKILL);
   int how = 0;
   while (waitpid(process, &how, 0) < 0 && errno == EINTR) {

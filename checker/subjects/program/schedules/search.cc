@@ -30,7 +30,7 @@ constexpr size_t kMostWaiting = 50'000;
 // alike.
 constexpr size_t kMostPassedOver = 32, kMostStalls = 2, kDecisionsOfPassedOver = 64;
 
-// Runs of operations one after the other, at most.
+// Most runs of operations one after the other.
 constexpr size_t kMostOrders = 4096;
 
 bool same_decision(const Decision& a, const Decision& b) {
@@ -111,7 +111,7 @@ void ProgramSearch::rehearse() {
     const auto run = run_once({.tail = Tail::kRandom, .seed = options_.limits.seed * 1000 + seed});
     if (!run) return;
     quiet = learn(*run) ? 0 : quiet + 1;
-    // It shows again in the search, which says so.
+    // The stall shows again in the search, which tells of it.
     if (!run->stalled.empty()) return;
   }
 }
@@ -224,12 +224,12 @@ void ProgramSearch::run_orders() {
   }
 }
 
-// False: no other one can be run either.
+// Runs the operations in this order of threads. False: no other order can be run either.
 bool ProgramSearch::run_order(const std::vector<uint32_t>& threads) {
   if (options_.most_seconds > 0 && seconds_now() - start_ > options_.most_seconds) return false;
   const auto run = run_once({.tail = Tail::kOrder, .order = threads});
   if (!run) return false;
-  // Such a run tells of nothing but these operations, so that what it lacks is no reason against the search.
+  // A run of an order tells of its operations alone, so its gaps are no reason against the search.
   if (!run->stalled.empty() || run->status < 0 || !std::filesystem::exists(runs_->stream())) return true;
   const std::string reason = counts_.reason;
   const auto events = events_of_run();

@@ -47,7 +47,7 @@ size_t kept_of_each(size_t printing) {
   return std::max<size_t>(kLeastKept, POWERCUT_FORK_KEPT / std::max<size_t>(printing, 1));
 }
 
-// The outcome of the steps up to this one.
+// Adds a step's end to the outcome of the steps before.
 void add_step(const ProgramStep& step, const RunEnd& end, size_t kept, ProgramOutcome* out) {
   out->step = step;
   out->left_processes = out->left_processes || end.left_processes;
@@ -67,7 +67,7 @@ void add_step(const ProgramStep& step, const RunEnd& end, size_t kept, ProgramOu
   }
 }
 
-// The pages that the run tells that it may have changed. False: any of them may be.
+// Adds the pages that the run may have changed, by its own report. False: the run may have changed any page.
 bool add_changes(const powercut_read_log& log, ImageFiles::Pages* changed) {
   if (log.state != kPowercutReadsFollowed || log.changed > POWERCUT_READ_LOG_PAGES) return false;
   changed->insert(changed->end(), log.changes, log.changes + log.changed);
@@ -248,7 +248,7 @@ Result<ImageWorker::Traced> ImageWorker::trace_once() {
     if (out.reads) {
       auto why = step.reports ? out.reads->take(step.server->reads(), *pools_)
                               : out.reads->follow(stream_, *pools_, files_->paths());
-      // They were killed, whatever they were about to tell.
+      // Processes left behind were killed, whatever reads they had still to report.
       if (!why && step.reports && end.left_processes) why = "it leaves processes behind";
       if (why) {
         out.why = step.reports ? "'" + step.command->given + "' does not tell all that it reads: " + *why : *why;
@@ -294,7 +294,7 @@ std::optional<EngineError> ImageWorker::disguise() {
     if (auto wrong = files_->change_inodes()) return wrong;
   }
   inode_seconds_ += seconds_now() - start;
-  // The bits of a golden ratio's multiples are those of no period.
+  // The bits of the golden ratio's multiples have no period.
   files_->set_times(++disguises_ * 0x9e3779b97f4a7c15 % kOldest);
   return std::nullopt;
 }

@@ -285,7 +285,7 @@ void ImageWorkers::take_images(Member* member, Lock* lock) {
 
 size_t ImageWorkers::room(size_t traced) const {
   const std::scoped_lock lock(mutex_);
-  // One that is traced and one that waits behind it, for each thread.
+  // For each thread, one image is traced and another waits.
   const size_t wanted = 2 * threads_.size(), given = traced + to_begin_.size() + under_way_;
   return wanted > given ? wanted - given : 0;
 }
