@@ -1,12 +1,13 @@
 // Flushes and fences that had nothing to do, and stores that were not durable when the run ended (checker/ORACLE.md,
 // "Performance bugs").
 //
-// redundant-flush: the line has no store that this flush could make durable: it is clean, or this thread has flushed it
-// since. If another thread has flushed the line and not fenced yet, that flush serves the other thread's fence alone.
-// redundant-fence: an sfence or mfence with no flush and no non-temporal store of its thread to wait for; of a device,
-// a flush with nothing written since the one before. Both kinds are told by call stack, since a helper that flushes is
-// called from everywhere; stacks beyond kMostStacks are told by instruction. never-persisted: stores of one
-// instruction, whatever called it, that were not durable as a whole when the trace ended.
+// redundant-flush: the line has no store that this flush could make durable: the line is clean, or this thread has
+// flushed it since its last store. If another thread has flushed the line and not fenced yet, that flush serves the
+// other thread's fence alone. redundant-fence: an sfence or mfence with no flush and no non-temporal store of its
+// thread to wait for; of a device, a flush with nothing written since the one before. Both kinds are told by call
+// stack, since a helper that flushes is called from everywhere; stacks beyond kMostStacks are told by instruction.
+// never-persisted: stores of one instruction, whatever called it, that were not durable as a whole when the trace
+// ended.
 //
 // Not told are events that serve another purpose. An mfence that never has anything to wait for orders the accesses of
 // threads. The kernel's flushes are for the size of a file (kSizeMarker). Events without a stack are not told either:
@@ -33,8 +34,8 @@ namespace powercut {
 struct PerformanceBug {
   std::string_view kind;  // redundant-flush, redundant-fence, never-persisted
   std::string_view message;
-  uint64_t count = 0;              // of them
-  uint64_t of = 0;                 // flushes, fences or stores that were made there
+  uint64_t count = 0;              // events that did nothing
+  uint64_t of = 0;                 // all flushes, fences or stores that were made there
   uint32_t stack = 0;              // of the first
   uint64_t offset = 0, event = 0;  // of the first
 };
@@ -70,12 +71,12 @@ class PerformanceBugs {
   };
   struct Site : Way {
     PerformanceBug stores;
-    bool mfence = false, waited = false;  // its kind, and whether it ever had something to wait for
+    bool mfence = false, waited = false;  // whether it is an mfence, and whether it ever had something to wait for
   };
   // A line with stores that are not durable yet.
   struct Dirty {
     uint8_t words = 0;                                 // those stored to
-    absl::InlinedVector<uint32_t, 2> flushed_by = {};  // threads whose next fence makes it durable
+    absl::InlinedVector<uint32_t, 2> flushed_by = {};  // threads whose next fence makes the line durable
   };
 
   void store(const Event& event);

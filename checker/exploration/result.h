@@ -16,12 +16,12 @@ namespace powercut {
 struct Coverage {
   bool complete = false;
   std::string covered = {};                         // crash states
-  std::optional<std::string> total = std::nullopt;  // nothing: it is not known
+  std::optional<std::string> total = std::nullopt;  // nothing: the number is not known
   Json nested_complete = nullptr;  // depth of cuts inside recovery, or whether those asked for are covered
   std::optional<bool> acknowledged = std::nullopt;  // whether outputs were held against operations; of programs
   Json schedules = nullptr;                         // null: there is one thread
-  std::optional<Json> operations = std::nullopt;    // of programs; null: they are not numbered
-  std::string reason = {};                          // why it is not complete
+  std::optional<Json> operations = std::nullopt;    // of programs; null: operations are not numbered
+  std::string reason = {};                          // why the coverage is not complete
 };
 
 struct ExplorationResult {
@@ -39,7 +39,7 @@ struct ExplorationResult {
   Coverage coverage = {};
   std::vector<std::string> assumptions = {};
   // Parts that were not checked.
-  Json lines_never_read = nullptr, stores_never_reached = nullptr;  // null: it is not known
+  Json lines_never_read = nullptr, stores_never_reached = nullptr;  // null: not known
   std::vector<std::string> uninstrumented_calls = {};
   std::string atoms = {};
   std::vector<std::string> notes = {};

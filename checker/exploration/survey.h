@@ -13,7 +13,7 @@
 namespace powercut {
 
 struct Survey {
-  std::string searched;  // of a tree of schedules: what it covers (tracer/format/FORMAT.md)
+  std::string searched;  // of a tree of schedules: its coverage (tracer/format/FORMAT.md)
   uint64_t crash_points = 0;
   BigInt crash_states = 0;
   std::vector<PerformanceBug> performance_bugs;

@@ -32,7 +32,7 @@ struct FindingRecord {
   std::string model = "adr", atoms = "any";
   uint64_t crash_point = 0, event = 0;
   std::string when;
-  std::string query;  // "lookup(17)", as describe_query() puts it
+  std::string query;  // "lookup(17)", as describe_query() writes queries
   std::vector<Line> image;
   std::vector<Nested> nested;
 };

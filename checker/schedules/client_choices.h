@@ -75,7 +75,7 @@ class ClientChoices {
   std::vector<std::vector<size_t>> same_from_;
   std::set<uint64_t> present_;  // keys that may be there when the threads begin
   mutable std::map<std::pair<Effects, bool>, bool> known_;
-  mutable absl::flat_hash_map<std::vector<Taken>, uint64_t> ways_;  // by what all have taken, and the thread
+  mutable absl::flat_hash_map<std::vector<Taken>, uint64_t> ways_;  // by all `taken`, with the thread
 };
 
 }  // namespace powercut

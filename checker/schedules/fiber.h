@@ -58,9 +58,9 @@ struct Fiber {
   uint64_t address = 0;
   uint64_t place = 0;     // in its code: a hash of its registers and stack; kBetweenCalls, or kToldByChain
   uint64_t chain = 0;     // of the values read since the operation began
-  bool waiting = false;   // until another thread stores to what it has read
+  bool waiting = false;   // until another thread stores to a word of `reads`
   bool stored = false;    // since its last turn
-  uint32_t accesses = 0;  // of shared places, since it last stored
+  uint32_t accesses = 0;  // of shared places, since the thread last stored
   std::vector<Use> uses;
   uint64_t used = 0;  // their hash
   StoreBuffer buffer;
@@ -76,8 +76,8 @@ struct Fiber {
   size_t answered = 0;
   Arena heap;
   bool says_when = false;       // it pauses where it waits, so other turns of its loops need not be heard
-  uint64_t chain_at_step = 0;   // before it looked at a lock
-  std::vector<uint8_t> locals;  // its thread-local variables, while it does not run
+  uint64_t chain_at_step = 0;   // the chain before the thread looked at a lock
+  std::vector<uint8_t> locals;  // thread-local variables, while the thread does not run
 
   void begin_uses() {
     uses.clear();

@@ -39,7 +39,7 @@ class OperationAnswers {
   uint64_t digest() const;
   // A digest of the contents that a power cut may leave.
   uint64_t legal() const;
-  // Why not all answers that are legal are followed; empty where they are.
+  // Why some legal answers are not followed; empty where all are.
   const std::string& doubt() const { return doubt_; }
 
  private:

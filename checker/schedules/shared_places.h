@@ -1,6 +1,7 @@
 // Which places threads share, and which shared places race. A place is a word, or a line of the pool. A place is shared
-// if two threads use it and one of them changes it; it races if no visible event has kept two such uses apart. The
-// search learns of shared and racing places as schedules are run, and begins again when it has learnt of more.
+// if two threads use it and one of them changes it. A shared place races if no visible event has kept two such uses
+// apart. The search learns of shared and racing places as schedules are run, and begins again when it has learnt of
+// more.
 #ifndef POWERCUT_CHECKER_SCHEDULES_SHARED_PLACES_H_
 #define POWERCUT_CHECKER_SCHEDULES_SHARED_PLACES_H_
 

@@ -2,8 +2,8 @@
 // (Sewell, Sarkar, Owens, Zappa Nardelli and Myreen, CACM 2010). Flushes and `sfence` are in the buffer, too (PTSOsyn,
 // Khyzha and Lahav, POPL 2021). All entries leave the buffer in the order in which they came.
 //
-// Memory holds the bytes that all threads see. While the thread runs, its buffer lies over it, so that its loads find
-// its own stores: `lay` before it goes on, `lift` when it stops.
+// Memory holds the bytes that all threads see. While the thread runs, its buffer lies over memory, so that the thread's
+// loads find its own stores: `lay` before the thread goes on, `lift` when it stops.
 //
 // Two cases are left out (Raad et al., POPL 2020, order table): a flush of one line may pass stores to other lines, and
 // a non-temporal store may pass all stores. Both would only come earlier.
@@ -24,10 +24,10 @@ class StoreBuffer {
   struct Entry {
     uint64_t address = 0;                    // in the program's addresses; of a fence 0
     uint64_t at = 0;                         // of a store: where the bytes are
-    absl::InlinedVector<uint8_t, 16> value;  // of a store: what it makes them
-    absl::InlinedVector<uint8_t, 16> under;  // while it lies over memory: what is there
+    absl::InlinedVector<uint8_t, 16> value;  // of a store: the bytes that it writes
+    absl::InlinedVector<uint8_t, 16> under;  // while the entry lies over memory: the bytes beneath
     std::vector<KeptEvent> events;           // for the pool's lines
-    bool visible = false;                    // others can tell when it leaves
+    bool visible = false;                    // other threads can tell when the entry leaves
   };
 
   bool empty() const { return entries_.empty(); }

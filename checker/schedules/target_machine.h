@@ -71,7 +71,7 @@ class TargetMachine final : public ScheduleMachine {
   // have in common.
   struct Step {
     uint64_t number;
-    size_t events;  // so many when it was done
+    size_t events;  // number of events when the step was done
   };
   const std::vector<Step>& steps() const { return steps_; }
   const std::optional<FoundTrouble>& trouble() const { return trouble_; }
@@ -229,7 +229,7 @@ class TargetMachine final : public ScheduleMachine {
   std::vector<std::vector<bool>> ended_;  // by thread and operation: in some schedule
   struct Freed {
     MemoryRange block;
-    uint64_t digest;  // of this one and those before it, in whatever order
+    uint64_t digest;  // of this block and earlier ones, in whatever order
   };
   std::vector<Freed> freed_;  // blocks of the heap, in this schedule
   std::vector<uint32_t> woken_;

@@ -34,7 +34,7 @@ class ThreadPhase final : public Announcer, public PhaseOfThreads {
  private:
   void hear(const Event& event);
   void write_schedule();
-  // The operations of the threads, and of all phases behind them.
+  // Adds the operations of the threads, and of all phases behind the threads, to `work`.
   void add_operations(const Phase& phase, ThreadWork* work);
   // Returns an error if the target lacks something that the threads ask for.
   std::optional<EngineError> refuse(const ThreadWork& work) const;
@@ -55,7 +55,7 @@ class ThreadPhase final : public Announcer, public PhaseOfThreads {
   std::optional<ClientChoices> choices_;
   std::unique_ptr<TargetMachine> machine_;
   std::vector<TargetMachine::Step> written_;  // of the schedule that the trace is at
-  size_t events_written_ = 0;                 // of that schedule
+  size_t events_written_ = 0;                 // number of events of that schedule
   SearchCounts counts_;
   size_t threads_ = 0, operations_ = 0;
   uint64_t clients_ = 1;

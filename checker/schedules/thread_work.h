@@ -58,7 +58,7 @@ Event end_of(powercut_status status, std::span<const uint8_t> answer, uint32_t n
 std::string thread_name(uint32_t number, const ThreadOperation* operation);
 // "erase" or "maintain 'expand'": the ability that a scenario with the operation needs of its target.
 std::string need_of(const ThreadOperation& operation);
-// Why an operation that a phase lists counts as one that did not run.
+// Why an operation that a phase lists counts as not run.
 std::string not_supported(const std::string& thread);
 // Why an answer is wrong with no power cut. `value`: the value that a lookup has found.
 std::string not_explained(const std::string& thread, uint64_t id, powercut_status status,

@@ -26,7 +26,7 @@ class WordJournal {
   size_t size() const { return words_.size(); }
   const Digest& digest() const { return digest_; }
   void begin_step() { step_begin_ = words_.size(); }
-  // Keeps the words of a range of the engine's addresses before they change.
+  // Keeps the words of a range of the engine's addresses before the words change.
   void keep(uint64_t begin, uint64_t size);
   // Takes over the words that the step has changed: each word once, whatever it held in between.
   void end_step();

@@ -1,8 +1,8 @@
 // The finished chunks of an exploration on disk, so that a run that was killed goes on where it was.
 //
-// A file of packets: first `checkpoint`, whose JSON says what run this is, then one `chunk` for each finished chunk in
-// the order in which they finished. A chunk is on the medium before append() returns; a packet that a kill cut short
-// is the file's last, and is dropped when the file is opened again.
+// A checkpoint is a file of packets: first `checkpoint`, whose JSON identifies the run, then one `chunk` for each
+// finished chunk, in the order of time. A chunk is on the medium before append() returns; a packet that a kill cut
+// short is the file's last, and is dropped when the file is opened again.
 #ifndef POWERCUT_CHECKER_EXPLORATION_CHUNKS_CHECKPOINT_H_
 #define POWERCUT_CHECKER_EXPLORATION_CHUNKS_CHECKPOINT_H_
 

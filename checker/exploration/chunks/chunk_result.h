@@ -57,7 +57,7 @@ struct ChunkResult {
   std::vector<uint64_t> reached;     // bitmap of reached_stores(), of all that had been explored by then
   std::map<std::string, Maximum> maxima;
   RecoverySites recovery_sites;
-  std::vector<Json> findings;         // as they were reported
+  std::vector<Json> findings;         // the findings as events, in the order of reports
   std::vector<std::string> troubles;  // why the verdict is not known: failures of our own harness, and doubts
   uint32_t sources = 0;               // WorldSources that target code asked for, and that made no difference
 };

@@ -62,7 +62,7 @@ class WorkerProcess {
   // Kills the worker when neither executions nor crash points move for longer than `still` seconds. Also kills a worker
   // that stands at one crash point for longer than `at_one_point` seconds, however busy it is there (0: no limit).
   void watch(double still, double at_one_point);
-  // Whether watch() has killed it because nothing moved: an execution is blocked.
+  // Whether watch() has killed the worker because nothing moved: an execution is blocked.
   bool blocked() const { return blocked_; }
   // Ends the worker if it has not ended, and returns how it ended: "died of SIGSEGV".
   std::string end();
@@ -72,11 +72,11 @@ class WorkerProcess {
   pid_t pid_ = -1;
   int messages_ = -1;
   Chunk chunk_;
-  std::vector<WorkerProcess*> others_;  // this one among them
+  std::vector<WorkerProcess*> others_;  // all workers, this one included
   PacketParser parser_;
   uint64_t last_visits_ = 0, last_beats_ = 0;
   std::chrono::steady_clock::time_point last_visit_, last_change_;
-  double hung_for_ = 0;  // seconds, when it was killed for it
+  double hung_for_ = 0;  // seconds without movement, when the worker was killed for hanging
   bool blocked_ = false;
 };
 

@@ -1,9 +1,9 @@
 // Leads one walk through the trace, has its chunks explored in worker processes on the way, and adds up their results.
 //
-// The walk takes the survey. Where a chunk begins it forks a worker, which inherits model, history, pool and timelines
-// as they are at that instant and goes on alone; the walk goes on to the next chunk. The walk holds --jobs workers at
-// most and waits when there are as many. Results are merged in the order of chunks: a run's result depends neither on
-// the number of workers nor on which worker was faster.
+// The walk takes the survey. Where a chunk begins, the walk forks a worker and goes on to the next chunk. The worker
+// inherits model, history, pool and timelines as they are at that instant, and goes on alone. The walk holds --jobs
+// workers at most and waits when there are as many. Results are merged in the order of chunks: a run's result depends
+// neither on the number of workers nor on which worker was faster.
 //
 // A worker that dies or hangs loses its chunk. The walk may be further by then, so another worker walks from the start
 // of the trace to the chunk and does the chunk again. After the second death at a crash point, that crash point is
@@ -35,7 +35,7 @@ struct Explored : Ended {
   std::vector<uint64_t> reached;     // bitmap of reached_stores()
   std::map<std::string, Maximum> maxima;
   RecoverySites recovery_sites;
-  std::map<std::string, Json> findings;  // by key; of equal keys the one at the earliest crash point
+  std::map<std::string, Json> findings;  // by key; among equal keys, the finding at the earliest crash point
   uint32_t sources = 0;                  // WorldSources that target code asked for, and that made no difference
   std::vector<std::string> notes;
   // Wall clock of this process, by activity: "walk" decodes and follows the model, "fork" starts workers, "wait" has as

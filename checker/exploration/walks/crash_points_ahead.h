@@ -32,7 +32,7 @@ class CrashPointsAhead {
   ImageNames names_;
   const WalkPoints points_;
   ImageWorkers* workers_;
-  size_t told_ = 0;  // crash points that the workers were told of, or that were compared with what they know
+  size_t told_ = 0;  // crash points that the workers were told of, or whose data were compared with theirs
 };
 
 }  // namespace powercut

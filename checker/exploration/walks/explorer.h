@@ -63,7 +63,7 @@ class ProgramExplorer {
   };
   // The most runs that one walk over the trace spends on each crash point.
   struct Effort {
-    uint64_t traced;  // runs that tell what they read
+    uint64_t traced;  // runs that tell their reads
     uint64_t images;  // other runs
   };
   struct Explained {
@@ -73,7 +73,7 @@ class ProgramExplorer {
   // A crash point that is not covered.
   struct Open {
     BigInt states = 0, covered = 0;
-    uint64_t traced = 0;  // runs for it that told of a behaviour
+    uint64_t traced = 0;  // runs for this crash point that told of a behaviour
     uint64_t reordered = 0;
     std::optional<uint64_t> operation;
     std::vector<Explained> explained;
@@ -161,8 +161,8 @@ class ProgramExplorer {
   // Cuts by the run of recovery, for each of its images whose cuts are known.
   std::vector<std::vector<std::shared_ptr<const RecoveryCuts>>> cuts_;
   std::map<std::string, size_t> explained_inner_;  // findings of a kind
-  uint64_t checked_ = 0;           // images that a behaviour answered for and that were run all the same
-  std::map<uint64_t, Open> open_;  // by the crash point's number
+  uint64_t checked_ = 0;                           // images that were run although a behaviour answered for them
+  std::map<uint64_t, Open> open_;                  // by the crash point's number
   // Members for the walk at hand.
   bool first_ = true, promising_ = false;
   WalkPoints points_;

@@ -24,7 +24,7 @@ struct PointAtHand {
   LineSets sets;
   ImageNames names;
   uint64_t ordinal = 0;  // of the crash point
-  bool inner = false;    // the sets are those of a cut inside recovery
+  bool inner = false;    // the sets belong to a cut inside recovery
 };
 
 class ImageRuns {
@@ -55,7 +55,7 @@ class ImageRuns {
   bool repeat(const std::vector<Choice>& choices, int rounds);
   // Runs images whose outcome is known without a run of their own.
   void check(const std::vector<Choice>& choices, const std::vector<ImageMemo::Id>& outcomes);
-  // Repeats the images, those that block apart, until a short run has enough repetitions.
+  // Repeats the images until a short run has enough repetitions. Images that block are repeated apart.
   void repeat_at_the_end(std::vector<Choice> choices);
   // Repeats some of the images of the whole run in other seconds of the clock, where runs ask for it. `again` walks
   // over the trace and calls repeat() with kept() at each of its crash points; false when the exploration has to end.
@@ -84,10 +84,10 @@ class ImageRuns {
   ProgramExplored& out_;
   ImageMemo memo_;
   uint64_t images_ = 0;                           // that were run
-  std::map<uint64_t, std::vector<Choice>> kept_;  // of them
+  std::map<uint64_t, std::vector<Choice>> kept_;  // images kept for later, by ordinal
   size_t kept_images_ = 0;
   bool elsewhere_ = false;     // where the last repetition was
-  double repeat_seconds_ = 0;  // of those beyond one an image
+  double repeat_seconds_ = 0;  // seconds of repetitions beyond one an image
   size_t portion_ = 1;         // images that are run at once
 };
 

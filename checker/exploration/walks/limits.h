@@ -1,6 +1,6 @@
-// Whether the walks go on. A budget, an interruption, or the first functional bug where the user asked for it ends
-// them. They also end where nothing more can be told: too much time went into runs that do not end, or the harness
-// failed.
+// Whether the walks go on. A budget ends the walks, or an interruption, or the first functional bug where the user
+// asked for a stop there. Walks also end where nothing more can be told: too much time went into runs that do not end,
+// or the harness failed.
 #ifndef POWERCUT_CHECKER_EXPLORATION_WALKS_LIMITS_H_
 #define POWERCUT_CHECKER_EXPLORATION_WALKS_LIMITS_H_
 

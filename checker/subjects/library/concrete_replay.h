@@ -1,8 +1,8 @@
 // Runs recovery on one concrete crash image: every pending line holds one content, so nothing branches and nothing is
 // remembered. Recovery runs once for each cut; the caller decides which calls follow the last cut.
 //
-// Nothing in the image is taken on trust: every content must be one that its line may have at that cut. An image that
-// no power cut can leave shows nothing. Reproducing a finding and judging images share this.
+// The image is not taken on trust: every content must be one that its line may have at that cut. An image that no power
+// cut can leave shows nothing. Reproducing a finding and judging images share this class.
 #ifndef POWERCUT_CHECKER_SUBJECTS_LIBRARY_CONCRETE_REPLAY_H_
 #define POWERCUT_CHECKER_SUBJECTS_LIBRARY_CONCRETE_REPLAY_H_
 
@@ -21,7 +21,7 @@
 namespace powercut {
 
 struct ConcreteImage {
-  // A cut inside recovery, or right after it, and what it left.
+  // A cut inside recovery, or right after it, and the contents that the cut left.
   struct Nested {
     bool after_return = false;
     std::vector<std::pair<uint64_t, uint64_t>> stores;  // offset and size of recovery's stores before the cut

@@ -46,7 +46,7 @@ class LeastImage {
     int depth = 0;  // how many cuts inside recovery
     QueryId query = kRecoveryQuery;
     std::string result;    // the wrong answer
-    uint64_t died_at = 0;  // and of recovery where it died, as of died_at()
+    uint64_t died_at = 0;  // the place where recovery died, as of died_at()
   };
   struct Shown {
     Image image;
@@ -70,14 +70,14 @@ class LeastImage {
     uint32_t first = 0, end = 0;
     bool lost = false;
   };
-  using Open = absl::flat_hash_map<uint64_t, Range>;  // by line; every other line is as the program saw it
+  using Open = absl::flat_hash_map<uint64_t, Range>;  // by line; every other line has its visible content
   struct Level {
     std::vector<LineSet> legal;        // on the way that was found last; not of the first level
     std::optional<Open> open;          // nothing: every line is open
     std::optional<size_t> cut;         // the only cut of its recovery that is followed
-    size_t found_cut = 0;              // the one on the way that was found last,
-    Image::Nested nested;              // and what it is
-    std::vector<uint64_t> lines_read;  // by its recovery, on that way
+    size_t found_cut = 0;              // the cut on the way that was found last,
+    Image::Nested nested;              // and this cut itself
+    std::vector<uint64_t> lines_read;  // lines that the level's recovery read, on that way
   };
 
   size_t last() const { return levels_.size() - 1; }
@@ -108,7 +108,7 @@ class LeastImage {
   std::vector<Level> levels_;
   uint64_t executions_ = 0;       // for the question at hand
   uint64_t in_all_ = 0;           // for the search, before the question at hand
-  Outcome outcome_;               // of what gave the answer
+  Outcome outcome_;               // of the execution that gave the answer
   std::optional<QueryId> other_;  // asked in place of the question
   std::string other_answer_;
 };

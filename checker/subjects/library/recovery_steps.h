@@ -1,5 +1,5 @@
-// The loads and stores of recovery, and of the query that showed a finding, on the crash image. They are in order, so
-// that a reader of the finding can go through them one by one.
+// The loads and stores of recovery, and of the query that showed a finding, on the crash image. The steps are in order,
+// so that a reader of the finding can go through them.
 //
 // The listener stands in front of the executor's own one. Steps of one kind, one call stack and one run of bytes are
 // one step. An execution may make millions of steps, so few are kept: the first, the last, and in between the steps on

@@ -35,7 +35,8 @@ bool same(const DrawnCells::Cell* a, const DrawnCells::Cell* b) {
   return a->kind == b->kind && a->text == b->text && a->key == b->key && a->value == b->value;
 }
 
-// Rows in the order in which they were drawn. A row that only the later drawing has comes after the rest of its group.
+// The rows of both drawings. Groups and cells are in the order in which they were drawn; a group or cell that only the
+// second drawing has comes after the others.
 class Table {
  public:
   void add(const std::vector<DrawnCells::Cell>& cells, bool after) {

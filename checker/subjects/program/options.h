@@ -14,9 +14,9 @@ namespace powercut {
 struct ProgramOptions {
   std::string trace;
   std::string recover, check, dump;  // JSON lists of words; the last two may be empty
-  std::vector<std::string> probes;   // of these as well, in the order in which they run
+  std::vector<std::string> probes;   // JSON lists of words as well, in the order of their runs
   std::string tracer;                // parse_trace_prefix(); may be empty
-  std::string device_tracer;         // the same, of one that records what is done to a device
+  std::string device_tracer;         // parse_trace_prefix() of a tracer that records accesses of a device
   bool report_reads = false;         // runs report their reads, where they can
   std::string model = "adr";
   std::string atoms = "any";
@@ -29,12 +29,12 @@ struct ProgramOptions {
   bool stop_at_functional = false;
   int jobs = 1;
   uint64_t seed = 1;
-  int nested = 0;                  // cuts inside recovery, one deep; they take a tracer
-  uint64_t images = 4096;          // that a crash point's states are looked at one by one; above, they are sampled
-  uint64_t native_box = 32;        // with a tracer, boxes up to this are run one by one: a traced run takes as long
+  int nested = 0;                  // cuts inside recovery, one deep; such cuts take a tracer
+  uint64_t images = 4096;          // up to so many states of a crash point are tried one by one; more are sampled
+  uint64_t native_box = 32;        // with a tracer, boxes up to this size are enumerated: a traced run takes as long
   double budget_seconds = 0;       // 0: none
-  double budget_spent = 0;         // of it, before this process began
-  double budget_found = 0;         // once something was found: the rest is for explaining it; 0: the same
+  double budget_spent = 0;         // seconds of the budget that were spent before this process began
+  double budget_found = 0;         // seconds once there is a finding: the rest is for explaining; 0: the whole budget
   uint64_t budget_executions = 0;  // 0: none
 
   AtomPolicy policy() const { return persistency_of(model)->policy(*atom_policy(atoms)); }

@@ -18,14 +18,14 @@ enum class ProgramKind {
 };
 
 struct Command {
-  std::vector<std::string> words;  // as the user wrote them, the first one resolved to a file
-  std::string given;               // the first word as it was
+  std::vector<std::string> words;  // the user's words, the first word resolved to a file
+  std::string given;               // the first word as the user wrote it
   std::string option;              // "--recover", for messages
   ProgramKind kind = ProgramKind::kForkable;
   std::string plain_because;  // of kPlain: "is statically linked"
   bool preloads = true;       // libpowercut_fork.so may be preloaded, so recorded paths lead to the images
   bool named = false;         // some word becomes the path of an image
-  bool reports = false;       // its runs are to report what they read
+  bool reports = false;       // the command's runs are to report their reads
 
   // The command as the user wrote it.
   std::string text() const;

@@ -1,4 +1,4 @@
-/* Whether a run asks which time it is. */
+/* Whether a run asks for the time. */
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_FORKSERVER_CLOCK_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_FORKSERVER_CLOCK_H_
 

@@ -4,10 +4,10 @@
 
 #include <sys/stat.h>
 
-/* An image and its folder have one time each: it was made, its status was changed, and it was read when it was written.
- * The engine chooses that time for each run, so that a run which depends on any of them comes to another end. Known
- * inaccuracy: programs that make the system calls themselves, or are linked statically, see the kernel's times of all
- * but the last change. */
+/* An image and its folder have one time each. The times of making, of status changes and of reads are all the time of
+ * writing. The engine chooses that time for each run, so that a run which depends on any of these times comes to
+ * another end. Known inaccuracy: programs that make the system calls themselves, or are linked statically, see the
+ * kernel's times of all but the last change. */
 void powercut_settle_times(struct stat* status);
 void powercut_settle_statx(struct statx* status);
 

@@ -18,11 +18,11 @@ struct output {
   uint64_t total;
   XXH3_state_t hash;
   XXH3_state_t line; /* of the line at hand */
-  int in_line;       /* some of it was written */
+  int in_line;       /* some bytes of the line were written */
   uint64_t lines[2];
   char head[POWERCUT_FORK_HALF];
   char tail[POWERCUT_FORK_HALF]; /* a ring of the last bytes behind the head */
-  char taken[65536];             /* what was read last */
+  char taken[65536];             /* the bytes that were read last */
 };
 
 static inline void output_start(struct output* output, int fd) {

@@ -20,7 +20,7 @@ extern "C" {
  * paths and images, "path US image RS path US image …" (ASCII separators). */
 #define POWERCUT_FORK_FD "POWERCUT_FORK_FD"
 #define POWERCUT_FORK_POOLS "POWERCUT_FORK_POOLS"
-/* A file that a run makes when it, or a child of it, asks which time it is. If the file exists and holds a number, the
+/* A file that a run makes when the run, or a child of it, asks for the time. If the file exists and holds a number, the
  * run is told a time that many seconds later. */
 #define POWERCUT_FORK_CLOCK "POWERCUT_FORK_CLOCK"
 /* Set where a program is to serve only under a tracer that records its reads. A program that cannot serve then ends
@@ -55,16 +55,16 @@ struct powercut_fork_request {
 
 enum {
   POWERCUT_FORK_TIMED_OUT = 1,
-  POWERCUT_FORK_LEFT_PROCESSES = 2, /* it ended before processes that it had started; they were killed */
+  POWERCUT_FORK_LEFT_PROCESSES = 2, /* the run ended before processes that it had started; these were killed */
   POWERCUT_FORK_FAILED = 4,         /* there was no run: `status` is an errno */
 };
 
 struct powercut_fork_output {
   uint64_t total;     /* bytes written */
-  uint64_t digest[2]; /* XXH3-128 of all of them */
+  uint64_t digest[2]; /* XXH3-128 of all bytes */
   uint64_t lines[2];  /* the sum of the XXH3-128 of each line: the same in whatever order the lines come */
-  uint32_t kept;      /* bytes that follow the reply: all, or head and tail without what lay between */
-  uint32_t head;      /* of these, from the start */
+  uint32_t kept;      /* bytes that follow the reply: all, or head and tail without the bytes between */
+  uint32_t head;      /* kept bytes that are from the start */
 };
 
 struct powercut_fork_reply {

@@ -1,5 +1,5 @@
 // The files that recovery is given: one for each pool, with the bytes of the crash image at hand. A run may change,
-// truncate, rename or delete them and leave others beside them; restore() undoes all of it.
+// truncate, rename or delete the files and leave others beside them; restore() undoes all such changes.
 //
 // A run that reports its reads tells which pages it may have changed. For any other run, restore() compares the pages
 // that the files have data in with the expected bytes: a store through a shared mapping leaves no other reliable trace.
@@ -58,7 +58,7 @@ class ImageFiles {
 
  private:
   struct File {
-    std::string folder;  // that it lies in alone
+    std::string folder;  // the folder in which the file lies alone
     std::string name;
     uint64_t offset = 0;           // of its bytes in `expected_`
     uint64_t room = 0, size = 0;   // bytes: at most, and now

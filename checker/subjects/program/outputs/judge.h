@@ -14,7 +14,7 @@ namespace powercut {
 struct ProgramViolation {
   std::string invariant;
   std::string kind;  // distinguishes violations of one invariant: step, status, signal
-  ProgramStep step;  // that shows it
+  ProgramStep step;  // the step that shows the violation
   // Whether the step's output is wrong; false: the step did not end well.
   bool of_output = false;
   std::string message;

@@ -33,7 +33,7 @@ class Operations {
   void apply(const Event& event);
 
   uint64_t begun() const { return begun_; }
-  // In the order in which they began.
+  // Operations in flight, in the order in which they began.
   const std::vector<MarkedOperation>& in_flight() const { return in_flight_; }
   // The operation in flight that began last, else the operation that ended last.
   const std::optional<MarkedOperation>& current() const { return current_; }
@@ -42,7 +42,7 @@ class Operations {
   // The prefix after the operation of settled_by(); 0 before the first operation.
   uint64_t prefix() const { return settled_.empty() ? 0 : settled_.back().prefix; }
   struct Settled {
-    uint64_t prefix, operations;  // and the number of the last one, from 1
+    uint64_t prefix, operations;  // `operations`: the number of the last operation, from 1
   };
   // All ends so far that left no operation in flight.
   const std::vector<Settled>& settled() const { return settled_; }

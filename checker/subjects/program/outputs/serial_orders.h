@@ -23,9 +23,9 @@ namespace powercut {
 struct HistoryOperation {
   uint32_t thread = 0;
   uint64_t asked = 0;                // digest of its kind, key and value
-  std::optional<uint64_t> answered;  // digest of its status and of what it returned; nothing: in flight
+  std::optional<uint64_t> answered;  // digest of its status and its returned value; nothing: in flight
   uint64_t began = 0, ended = 0;     // instants
-  bool reads = false;                // it is a lookup
+  bool reads = false;                // the operation is a lookup
   std::string text;                  // "insert(17)"
 };
 

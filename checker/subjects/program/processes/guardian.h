@@ -21,7 +21,7 @@ namespace powercut {
 
 class Guardian {
  public:
-  // Makes a private folder in `where`. Call it before this process has threads.
+  // Makes a private folder in `where`. Call start() before this process has threads.
   static Result<std::unique_ptr<Guardian>> start(const std::string& where);
   // Ends whatever processes have come to this one, puts back the files that they have changed, removes the folder, and
   // ends the guarding process.
@@ -35,7 +35,7 @@ class Guardian {
   // The watch over files; null without look_after().
   FileWatch* files() const { return files_.get(); }
   // watch() adds a process that leads a group of its own; forget() removes it once it was waited for. Any thread may
-  // call them.
+  // call both.
   void watch(pid_t process);
   void forget(pid_t process);
 

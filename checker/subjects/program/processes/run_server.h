@@ -22,7 +22,7 @@ namespace powercut {
 // The text that a run printed on one of its outputs.
 struct RunOutput {
   uint64_t total = 0;                   // bytes
-  std::array<uint64_t, 2> digest = {};  // of all of them
+  std::array<uint64_t, 2> digest = {};  // of all bytes
   std::array<uint64_t, 2> lines = {};   // of the same lines in any order
   std::string head, tail;               // the kept bytes; unless these are all, the bytes between are missing.
   // Returns the first and last of the kept bytes, at most `most`, with a note where some are missing.
@@ -32,7 +32,7 @@ struct RunOutput {
 struct RunEnd {
   int status = 0;  // as waitpid() gives it
   bool timed_out = false;
-  bool left_processes = false;  // they were killed
+  bool left_processes = false;  // the run left processes, which were killed
   double seconds = 0;
   RunOutput out, err;
 };
@@ -45,9 +45,9 @@ class RunServer {
     std::string redirects;                 // value of POWERCUT_FORK_POOLS
     std::string clock;                     // value of POWERCUT_FORK_CLOCK
     double timeout = 10;                   // seconds, until it serves
-    std::vector<std::string> prefix;       // a tracer to run the command under, with its words; it serves there
+    std::vector<std::string> prefix;       // the words of a tracer, under which the command runs and serves
     std::vector<std::string> environment;  // "NAME=value", on top of this process's
-    bool reports = false;                  // its runs report their reads; it must not have to fall back
+    bool reports = false;                  // runs report their reads; the server must not have to fall back
     // Pages of the images that reports follow: nothing for all pages. The value outlives the server.
     const std::optional<std::vector<powercut_image_page>>* followed = nullptr;
     bool elsewhere = false;                     // at other addresses than all others, drawn anew for each server
@@ -74,7 +74,7 @@ class RunServer {
  private:
   bool cancelled() const { return spec_.cancel != nullptr && *spec_.cancel; }
   bool receive(void* data, size_t size, double seconds);
-  // Starts the process in one of the two ways.
+  // Starts the process: to serve by itself, or, if `plain`, by a server that starts each run anew.
   std::optional<EngineError> spawn(bool plain);
   // Where the guardian looks after files: let_watch() changes the words and the environment so that the process is
   // watched from its start, and watch() takes the listener, which comes over `socket`.
@@ -95,7 +95,7 @@ class RunServer {
   bool fell_back_ = false;
   pid_t process_ = -1;
   int socket_ = -1;
-  int said_ = -1;   // file of what the process itself said: a program before main
+  int said_ = -1;   // file with the text of the process itself: a program before main
   int status_ = 0;  // of a process that ended
   int reads_fd_ = -1;
   powercut_read_log* reads_ = nullptr;

@@ -42,7 +42,7 @@ class ReadSet {
   const std::vector<WordBytes>& reads() const { return reads_; }
 
  private:
-  enum class Access { kRead, kReadSince, kWrite };  // kReadSince: what was overwritten may be what it read
+  enum class Access { kRead, kReadSince, kWrite };  // kReadSince: overwritten bytes may be the bytes read
   // Notes an access to bytes of the window's file.
   void mark(const TracePools& pools, size_t window, uint64_t offset, uint64_t size, Access access);
   void mark_line(const TracePools& pools, size_t window, uint64_t line, uint64_t mask, Access access);

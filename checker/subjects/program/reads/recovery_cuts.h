@@ -53,7 +53,7 @@ struct RecoveryCuts {
   struct Point {
     size_t stores = 0;          // of recovery's, that came before
     bool after_end = false;     // recovery had ended
-    std::vector<LineSet> sets;  // of each line that it has stored to so far, ascending
+    std::vector<LineSet> sets;  // of each line that recovery has stored to so far, ascending
   };
   std::map<uint64_t, Content> base;  // the lines that recovery stores to, as they were before
   std::vector<Store> stores;

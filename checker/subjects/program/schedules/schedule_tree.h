@@ -81,7 +81,7 @@ class ScheduleTree {
   std::optional<LineStates> root_, lines_;
   uint64_t first_ = 0;  // event behind the fork
   std::vector<std::pair<uint64_t, std::vector<uint8_t>>> journal_;
-  uint64_t memory_ = 0;  // digest of what stores have changed since the fork
+  uint64_t memory_ = 0;  // digest of the words that stores have changed since the fork
   // An image is judged by these members: the marked operations so far, and the contents of the pools when none was
   // running.
   uint64_t obligations_ = 0, root_obligations_ = 0;

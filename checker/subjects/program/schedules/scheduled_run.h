@@ -18,7 +18,7 @@ namespace powercut {
 struct ProgramToSchedule {
   std::vector<std::string> words;
   std::string cwd;
-  std::string input;  // a file that it reads as its standard input; empty: nothing
+  std::string input;  // a file as the program's standard input; empty: nothing
   std::vector<std::string> pools;
   double most_seconds = 0;   // of one run
   bool every_store = false;  // eadr: stores to the pools are visible
@@ -41,7 +41,7 @@ struct ScheduledRun {
   runtime::ScheduleEnd end{};
   uint64_t did = 0;  // digest of all that the threads have done
   std::string doubt, text;
-  bool followed = false;  // the program has the runtime, and it came to follow the schedule
+  bool followed = false;  // the program has the runtime, and began to follow the schedule
   int status = 0;         // of the process; -N: signal N
   std::string stalled;    // why the run was ended from outside; empty: it ended by itself
 };
@@ -64,7 +64,7 @@ class ScheduledRuns {
   std::string errors() const { return folder_ + "/stderr"; }
 
  private:
-  // A pool file as it was: blocks that hold something, by their offset.
+  // A copy of a pool file: blocks that are not all zeros, by their offset.
   struct PoolCopy {
     std::string path;
     bool exists = false;

@@ -65,7 +65,7 @@ class ProgramSearch {
   void rehearse();
   void bounded();
   void sampled();
-  // Runs operations that overlap one after the other, in each order that may explain what they have answered.
+  // Runs overlapping operations one after the other, in each order that may explain their answers.
   void run_orders();
   bool run_order(const std::vector<uint32_t>& threads);
   // Runs the schedule, and adds the run to the tree. Nothing: the search has to end.

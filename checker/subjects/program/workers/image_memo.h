@@ -17,10 +17,10 @@ namespace powercut {
 // The names of the images of a crash point, as a frontier moves from one to the next.
 class ImageNames {
  public:
-  // `pool`: the frontier's. Tell it of every change of a line.
+  // `pool`: the frontier's. Call follow() at every change of a line.
   explicit ImageNames(const uint8_t* pool) : pool_(pool) {}
   void follow(uint64_t line, const LineSet* set);
-  // `sets`: the frontier's now; follow() heard of all of them.
+  // `sets`: the frontier's sets now; follow() was called for each.
   ImageName of(const LineSets& sets, const Choice& choice) const;
   // Sets of others' making, over the frontier's definite lines.
   ImageName of_others(const LineSets& sets, const Choice& choice) const;

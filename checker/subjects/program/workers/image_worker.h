@@ -32,7 +32,7 @@ struct ProgramCommands {
   double timeout = 10;          // seconds, of each
   bool ordered = false;         // the order counts in which the dump and the probes print their lines
   std::optional<TracePrefix> tracer;
-  std::optional<TracePrefix> device_tracer;  // records what is done to a device, for `cut`
+  std::optional<TracePrefix> device_tracer;  // records accesses of a device, for `cut`
   std::optional<RecoveryModel> cut;          // recovery itself is cut, and its stores persist by this model
 
   // Whether some commands print output that is compared.
@@ -50,7 +50,7 @@ struct ProgramCommands {
 struct ProgramStep {
   enum class Kind : uint8_t { kRecover, kCheck, kDump, kProbe };
   Kind kind = Kind::kRecover;
-  uint32_t probe = 0;  // of a probe: which one, from 1
+  uint32_t probe = 0;  // number of the probe, from 1
   bool operator==(const ProgramStep&) const = default;
 };
 std::string name_of(const ProgramStep& step);  // "recover", "check", "dump", "probe 2"
@@ -70,7 +70,7 @@ struct ProgramOutcome {
     bool alike(const Printed& other, bool ordered) const { return ordered ? same(other) : lines == other.lines; }
   };
   Kind kind = Kind::kOk;
-  ProgramStep step;  // the last one that was run
+  ProgramStep step;  // the last step that was run
   int code = 0;      // exit status or signal
   // Of the dump and the probes that were run and ended well.
   std::vector<Printed> printed;
@@ -107,9 +107,10 @@ class ImageWorker {
   void follow(const std::set<uint64_t>& pages);
   // Whether traced runs report their reads themselves, and none was refused.
   bool reports() const { return commands_->report() && unreported_.empty(); }
-  // Runs the commands on the image that files() hold, and restores it; once more, with second_timeout(), when one of
-  // them does not end. With `elsewhere` the processes have other addresses, and the files other times and, as long as
-  // that takes little of the time, other inodes: an outcome that depends on the image alone is the same.
+  // Runs the commands on the image that files() hold, and restores the image. Runs them once more, with
+  // second_timeout(), when a command does not end. With `elsewhere` the processes have other addresses, and the files
+  // other times and, as long as that takes little of the time, other inodes: an outcome that depends on the image alone
+  // is the same.
   Result<ProgramOutcome> run(bool elsewhere = false);
   // Runs the commands and returns also the bytes of the image that the outcome depends on. Commands that can report
   // their reads do, others run under commands.tracer. Where a report is refused, all commands run under the tracer from
@@ -139,7 +140,7 @@ class ImageWorker {
   struct Step {
     ProgramStep step;
     const Command* command;
-    bool reports;  // its runs tell what they read
+    bool reports;  // the step's runs tell their reads
     std::unique_ptr<RunServer> server;
   };
   ImageWorker() = default;
@@ -156,7 +157,7 @@ class ImageWorker {
   std::optional<EngineError> disguise();
   void keep_stream(Traced* traced);
   std::vector<FileWatch::Image> places() const;
-  // Call it before the commands are run on an image.
+  // Call begin_image() before the commands are run on an image.
   void begin_image() const;
   enum class How { kUsual, kElsewhere, kTraced, kDeviceTraced };
   std::vector<Step> make_steps(How how) const;
@@ -173,7 +174,7 @@ class ImageWorker {
   double run_seconds_ = 0, inode_seconds_ = 0;                // that runs took, and other inodes
   uint64_t streams_ = 0;                                      // that were kept
   std::optional<std::vector<powercut_image_page>> followed_;  // of reports; nothing: all pages
-  std::string unreported_;  // why runs report their reads no more; empty while they do
+  std::string unreported_;  // why runs report their reads no more; empty while they report
   std::vector<Step> steps_, elsewhere_steps_, traced_steps_, device_steps_;  // the last one: `recover` alone
 };
 

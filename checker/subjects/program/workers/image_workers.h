@@ -92,7 +92,7 @@ class ImageWorkers {
   using Changes = std::vector<Line>;
   struct Member {
     std::unique_ptr<ImageWorker> worker;
-    BaseLines behind;  // of base() and clear(): lines that it has not taken over yet
+    BaseLines behind;  // lines of base() and clear() that the worker has not taken over yet
     size_t at = 0;     // the crash point that its definite lines are of, once `behind` is taken over
   };
   // Identifies a crash point when it comes again.
@@ -106,7 +106,7 @@ class ImageWorkers {
     std::shared_ptr<const std::vector<LineSet>> sets;
     Choice choice;
     bool begun = false, ended = false;
-    std::optional<ImageWorker::Traced> traced = {};  // when it has ended well
+    std::optional<ImageWorker::Traced> traced = {};  // set when the run has ended well
   };
   // The work on one image. `number`: the place of its outcome.
   using Job = std::function<std::optional<EngineError>(ImageWorker& worker, size_t number)>;
@@ -143,14 +143,14 @@ class ImageWorkers {
   const Job* job_ = nullptr;
   size_t next_ = 0, finished_ = 0;
   std::vector<std::optional<EngineError>> errors_;
-  bool failed_ = false;  // what has not begun is left out
+  bool failed_ = false;  // images that have not begun are left out
   bool ending_ = false;
   // The crash points: their changes, but for the first ones, which all members have taken over.
   std::deque<std::shared_ptr<const Changes>> points_;
   size_t dropped_ = 0, now_ = 0, kept_ = 0;  // kept_: lines in points_
   std::vector<Mark> marks_;                  // of all crash points that were told of
   std::optional<EngineError> apart_;
-  absl::flat_hash_map<uint64_t, Content> last_;  // of all lines in points that were told of, what they are behind these
+  absl::flat_hash_map<uint64_t, Content> last_;  // content of each line of told points, behind these points
   absl::flat_hash_map<ImageName, std::shared_ptr<Ahead>> ahead_;
   std::deque<std::shared_ptr<Ahead>> to_begin_;
   size_t under_way_ = 0;
