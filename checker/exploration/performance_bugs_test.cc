@@ -250,7 +250,7 @@ TEST(PerformanceBugs, AreThoseOfTheSlowModelOnADevice) {
     std::vector<Step> steps;
     for (uint32_t i = 5 + one_of(30); i > 0; --i) {
       const uint32_t what = one_of(8);
-      // Two sectors of one atomic write unit, and one of another.
+      // Two sectors of one atomic write unit, and one sector of another unit.
       const uint64_t word = one_of(3) == 0 ? 2 * kLineSize : kLineSize + one_of(2) * 8;
       if (what < 4) {
         steps.push_back(store(word, 0x10 + one_of(2)));
@@ -265,7 +265,7 @@ TEST(PerformanceBugs, AreThoseOfTheSlowModelOnADevice) {
 }
 
 TEST(PerformanceBugs, FlushOfAnotherThreadDoesNotMakeOneRedundant) {
-  // Each fences for itself.
+  // Each thread fences for itself.
   EXPECT_THAT(rows({store(0, 0x10), flush(0, 0x20, 1), flush(0, 0x21, 0), fence(0x30, 0), fence(0x31, 1)}), IsEmpty());
   // After the other one's fence there is nothing left to do.
   EXPECT_THAT(rows({store(0, 0x10), flush(0, 0x20, 1), fence(0x31, 1), flush(0, 0x21, 0), fence(0x30, 0)}),
@@ -288,13 +288,13 @@ TEST(PerformanceBugs, StoresOfTheCLibraryAreThoseOfOneCall) {
 TEST(PerformanceBugs, FenceThatOrdersWhatThreadsSeeIsNotTold) {
   const auto mfence = [](uint64_t site) { return fence(site, 0, FenceKind::kMfence); };
   EXPECT_THAT(rows({mfence(0x30), mfence(0x30)}), IsEmpty());
-  // One that has made something durable is there for that.
+  // An mfence that has made a store durable is there for the store.
   EXPECT_THAT(rows({mfence(0x30), store(0, 0x10), flush(0, 0x20), mfence(0x30)}),
               ElementsAre("redundant-fence 1 of 2, first 0"));
 }
 
 TEST(PerformanceBugs, WhatTheKernelDoesForTheSizeOfAFileIsNotTold) {
-  // A sync after the file has grown, and one after nothing.
+  // One sync after the file has grown, and one sync after nothing.
   EXPECT_THAT(rows({marker(kSizeMarker), fence(0x30), fence(0x30)}), ElementsAre("redundant-fence 1 of 2, first 2"));
   EXPECT_THAT(rows({marker(kSizeMarker), flush(0, 0x20), fence(0x30, 1)}),
               ElementsAre("redundant-fence 1 of 1, first 2"));
@@ -313,7 +313,7 @@ TEST(PerformanceBugs, SizeOfADeviceIsSynced) {
 TEST(PerformanceBugs, VolatilePartsOfAPoolAreLeftOut) {
   const PoolUse use = {.volatile_parts = {{64, 128}, {200, 208}}, .size_word = {}};
   EXPECT_THAT(rows({store(64, 0x10), store(200, 0x11)}, "adr", use), IsEmpty());
-  // Beside it in the same line, and over its end.
+  // A store beside the volatile part in the same line, and a store over its end.
   EXPECT_THAT(rows({store(192, 0x10), store(120, 0x11, 0, 16)}, "adr", use),
               ElementsAre("never-persisted 1 of 1, first 0", "never-persisted 1 of 1, first 1"));
   // A flush that would do nothing elsewhere, and its fence.

@@ -86,7 +86,7 @@ uint64_t ClientChoices::ways(std::span<const Taken> taken, uint32_t thread) cons
   return ways_[std::move(key)] = out;
 }
 
-// In whatever order threads take up what is left: one thread after the other will do.
+// The order in which threads take up the operations left does not matter: one thread after the other will do.
 bool ClientChoices::has_client(std::vector<Taken>* taken) const {
   for (uint32_t thread = 0; thread < threads_.size(); ++thread) {
     const Taken before = (*taken)[thread];

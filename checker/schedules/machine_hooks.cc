@@ -35,7 +35,7 @@ uint64_t TargetMachine::place_in_code(uint64_t stack) const {
   return XXH3_64bits_withSeed(reinterpret_cast<const void*>(stack), stack_end(current_) - stack, registers) | 2;
 }
 
-// Not in the handler of a signal, on a stack of its own.
+// False in the handler of a signal, which runs on a stack of its own.
 bool TargetMachine::can_pause() const { return on_own_stack(reinterpret_cast<uint64_t>(__builtin_frame_address(0))); }
 
 bool TargetMachine::is_visible(uint64_t address, uint64_t size, bool writes) {
@@ -246,7 +246,7 @@ void TargetMachine::on_turn(const uint64_t* live, bool waits) {
   const QuietHeap quiet;
   Fiber& fiber = fibers_[current_];
   if (!waits && !watching_) fail(Trouble::kLivelock, "it goes round a loop without end");
-  if (!waits && fiber.accesses <= kPatience) {  // it has stored meanwhile
+  if (!waits && fiber.accesses <= kPatience) {  // the thread has stored meanwhile
     watching_ = false;
     __powercut_steps = kMostTurns;
     return;

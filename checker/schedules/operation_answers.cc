@@ -147,7 +147,7 @@ bool OperationAnswers::end(uint32_t thread, const ThreadOperation& operation, po
   auto keys = std::make_shared<Keys>(*keys_);
   keys->running[thread] = {};
   Linearizations::Answer answer{status};
-  // A sum of 0 and what is no sum are no answer that goes with OK.
+  // Neither a sum of 0 nor a value that is no sum is an answer that goes with OK.
   if (found) answer.found = work_.history->counts() ? sum_of(*found).value_or(0) : number_of(*found);
   if (ended.prefixes) {
     keys->prefixes->end(*ended.prefixes, answer);

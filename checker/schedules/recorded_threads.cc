@@ -448,7 +448,7 @@ class Threads {
   RecordedCuts cuts_;
   powercut_sink sink_{}, before_{};
   Turn turn_;
-  // All below belongs to who has the turn.
+  // All members below belong to the thread that has the turn.
   std::vector<std::unique_ptr<Thread>> threads_;
   size_t clients_left_ = 0, workers_left_ = 0;
   bool over_ = false;  // threads leave at their next turn

@@ -41,8 +41,8 @@ volatile uint64_t* word(Table* table, uint64_t number) {
   return number % 4 < 2 ? &table->shared[number % 2] : &table->root->words[8 * (number % 2)];
 }
 
-// One to five steps: a word is stored, or loaded, or gets what was loaded last; a function of libc clears it, twice;
-// both lines are flushed, with a fence behind them.
+// One to five steps. A step stores a word, loads a word, or stores a value made of earlier loads; or a function of libc
+// clears the word, twice; or both lines are flushed, with a fence behind.
 powercut_status insert(powercut_table* table, powercut_bytes key, powercut_bytes) {
   uint64_t state = 0, loaded = 0;
   std::memcpy(&state, key.data, sizeof state);

@@ -38,7 +38,7 @@ void record_updates(const TemporaryFolder& folder) {
   ASSERT_EQ(recorded.exit, 0) << recorded.output;
 }
 
-// Everything that is told, but for the order of findings and what a clock measured.
+// Everything that is told, except for the order of findings and the numbers of a clock.
 std::vector<std::string> told(const EngineRun& run) {
   std::map<std::string, Json> findings;
   std::vector<std::string> out;
@@ -72,7 +72,7 @@ TEST(ChunkList, PartsOfATraceComeToTheResultOfAll) {
     ASSERT_GE(firsts.size(), 4u);
     const EngineRun whole = explore(folder, with({}));
     EXPECT_EQ(whole.event("result")["crash_points"], list["crash_points"]);
-    // The last part first, and one that the trace does not have.
+    // The last part comes first, and then a part that the trace does not have.
     Words taking;
     uint64_t explored = 0;
     for (const auto& [first, end] : std::vector<std::pair<size_t, size_t>>{{3, 99}, {1, 3}, {0, 1}, {99, 100}}) {

@@ -315,7 +315,7 @@ class Leader {
     const std::string how = worker.end();
     ++work.deaths;
     if (blocked) {
-      // It would block again, at this crash point and most likely at all that come: each time for as long.
+      // A new worker would block again, at this crash point and most likely at all later ones: each time for as long.
       work.troubles.push_back("crash point " + std::to_string(at) + " was given up, and with it the rest: a worker " +
                               how + " there. A longer --watchdog helps where it was only slow");
       stop_all();
@@ -485,7 +485,7 @@ class Leader {
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
   std::vector<WorkerProcess*> everyone_;
   std::map<uint64_t, Work> works_;              // chunks begun and not finished, by number
-  std::deque<uint64_t> again_;                  // of these, those that wait for another worker
+  std::deque<uint64_t> again_;                  // chunks of works_ that wait for another worker
   std::set<uint64_t> skip_;                     // crash points that were given up
   std::map<uint64_t, int> deaths_;              // by crash point
   std::map<uint64_t, ChunkResult> done_;        // finished, not yet merged

@@ -67,7 +67,7 @@ TEST(Workers, WhatWasFoundBeforeAWorkerDiedIsKept) {
   }
 }
 
-// The result without what a clock measured.
+// The result without the numbers of a clock.
 Json stable(const EngineRun& run) {
   Json result = run.event("result");
   for (const char* name : {"seconds", "exploring_seconds", "stats"}) result.erase(name);

@@ -33,7 +33,7 @@ constexpr int kPoorRuns = 8;
 // Images of a crash point, and of the whole run, that are run although a behaviour answers for them.
 constexpr size_t kCheckedOfAPoint = 2, kChecked = 512;
 
-// Seconds after the end of a budget in which the first walk counts what is left.
+// Seconds after the end of a budget in which the first walk counts the crash points that are left.
 constexpr double kMostCounting = 1;
 
 constexpr const char* kOtherEnd = "a run comes to another end when it is made to tell what it reads";
@@ -134,7 +134,7 @@ bool ProgramExplorer::walk() {
     if (!points_.has(follower_->instant().ordinal)) continue;
     ++visited;
     if (!begin_point()) return false;
-    // After the end of the budget the first walk goes on and counts what is left.
+    // After the end of the budget the first walk goes on and counts the crash points that are left.
     if (!limits_.stopped()) crash_point();
     if (first_ && out_.out_of_time && limits_.seconds() >= options_.budget_seconds + kMostCounting) {
       out_.counted = false;

@@ -1,4 +1,4 @@
-// How the command ends where it is stopped, killed or asked for what makes no sense.
+// Tests the end of a command that is stopped, killed or given options that make no sense.
 #include "checker/subjects/program/test_program.h"
 
 namespace powercut {

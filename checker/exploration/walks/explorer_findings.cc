@@ -1,4 +1,4 @@
-// The explorer's findings: a violating image, with as little lost as it takes.
+// The explorer's findings: a violating image that has lost as little as possible.
 #include <algorithm>
 #include <set>
 

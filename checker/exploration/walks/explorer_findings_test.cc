@@ -1,4 +1,4 @@
-// Which outcomes are findings, and what the findings say.
+// Tests which outcomes are findings, and the contents of findings.
 #include "checker/subjects/program/test_program.h"
 
 namespace powercut {
@@ -18,7 +18,7 @@ TEST_F(ProgramCommand, AnAcknowledgedItemIsLost) {
   EXPECT_EQ(findings[0]["operation"]["key"], "c");
 }
 
-// Nothing is known then of what should be printed, though operations are marked.
+// The expected output is not known then, though operations are marked.
 TEST_F(ProgramCommand, ARecoveryThatAlwaysFailsIsNoMissingMark) {
   write(early_end());
   const Told told =
@@ -40,7 +40,7 @@ TEST_F(ProgramCommand, WhatProbesPrintIsJudged) {
               HasSubstr("dump {image}') is that after 1 operation, but 2 had ended: '2 200' is missing"));
   EXPECT_THAT(findings[0]["query"]["text"].get<std::string>(), ::testing::MatchesRegex("probe 2: .* dump \\{image\\}"));
   EXPECT_EQ(findings[0]["contents"]["actual"], Json::array({Json::array({"probe 2", "1 100"})}));
-  // The dump shows it first, under the name that it has without probes.
+  // The dump shows the finding first, under the name that the finding has without probes.
   const std::vector<std::string> dump = {"--dump", command_json({"dump", "{image}"})};
   std::vector<std::string> both = dump;
   both.insert(both.end(), probes.begin(), probes.end());

@@ -50,7 +50,7 @@ void ProgramExplorer::cut_recoveries() {
     if (limits_.stopped()) cut_all_ = false;
     if (!limits_.stopped()) cut_recovery(one);
   }
-  // Images that were run without the tracer: nobody knows what recovery stored there.
+  // Images that were run without the tracer: nobody knows the stores of recovery there.
   if (traced < covered_) cut_all_ = false;
   answered_.clear();
 }

@@ -1,4 +1,4 @@
-// Pruning by what recovery reads changes nothing.
+// Pruning by recovery's reads changes no result.
 #include <random>
 #include <set>
 

@@ -66,7 +66,7 @@ TEST_F(ProgramCommand, FindsTheLostLine) {
   EXPECT_EQ(told.result()["verdict"], "inconsistent");
   EXPECT_EQ(told.result()["coverage"]["kind"], "complete");
   const auto findings = told.of("finding");
-  // One for each of the four lines that may be lost.
+  // There is one for each of the four lines that may be lost.
   ASSERT_EQ(findings.size(), 4u);
   std::set<std::string> keys;
   for (const Json& finding : findings) {
@@ -122,7 +122,7 @@ TEST_F(ProgramCommand, OnceSomethingIsFoundALaterPartOfTheBudgetIsForItsCause) {
   EXPECT_EQ(told.result()["coverage"]["kind"], "sampled");
   EXPECT_THAT(told.result()["coverage"]["reason"].get<std::string>(), HasSubstr("budget"));
   EXPECT_EQ(told.of("finding").size(), 1u);
-  // Where nothing is found, all of it is for exploring.
+  // Without a finding, the whole budget is for exploring.
   EXPECT_EQ(run_recovery("check", found_at_once).result()["coverage"]["kind"], "complete");
 }
 
@@ -144,7 +144,7 @@ TEST_F(ProgramCommand, SeveralPools) {
   program.store(4096, 8);
   program.write(trace(), R"([{"path": "/nowhere/pool", "offset": 0, "size": 4096},
                              {"path": "/elsewhere/pool", "offset": 4096, "size": 100}])");
-  // Both images have the pool's name, each is the right one.
+  // Both images have the pool's name, and each holds the right bytes.
   const Told told = run({"--recover", command_json({"exit", "{image:1}", "0"}), "--dump",
                          command_json({"first", "{image:1}"}), "--check", command_json({"first", "{image:0}"})});
   EXPECT_EQ(told.exit, kExitOk);
@@ -163,7 +163,7 @@ TEST_F(ProgramCommand, TheSameForAnyNumberOfJobs) {
     std::string out;
     for (Json& event : told.events) {
       if (event["event"] == "progress") continue;
-      // How often images are repeated depends on the time that it takes.
+      // The number of repetitions depends on the time that they take.
       for (const char* name : {"seconds", "jobs", "repeats"}) event.erase(name);
       out += event.dump() + "\n";
     }

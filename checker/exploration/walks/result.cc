@@ -25,7 +25,7 @@ std::string printing_options(const ProgramCommands& commands) {
   return commands.dump ? "--dump and --probe" : "--probe";
 }
 
-// How far it was looked whether recovery depends on nothing but its pools.
+// Returns how far the runs checked that recovery depends on nothing but its pools.
 std::string repeated(const ProgramExplored& explored) {
   const std::string is = "recovery is a function of its pool files: ";
   if (explored.unrepeatable) return "recovery is a function of its pool files, which it is not";
@@ -78,7 +78,7 @@ std::string other_files_met(const std::vector<std::string>& files) {
 
 ExplorationResult result_of(const ProgramRun& run) {
   const ProgramExplored& explored = run.explored;
-  // Findings may be made of what the trace lacks, and so may their absence.
+  // If the trace lacks stores, findings may be artefacts, and findings may be missing.
   const std::string met = other_files_met(run.files.met());
   const std::vector<std::string> unwatched = run.files.troubles();
   const bool depends = !met.empty() || !unwatched.empty();

@@ -42,7 +42,7 @@ void powercut_prepare_redirects(void) {
   powercut_pools();
 }
 
-/* Not declared by the headers of every C library version. */
+/* The headers of some C library versions do not declare these functions. */
 int __open_2(const char* path, int flags);
 int __open64_2(const char* path, int flags);
 int __openat_2(int fd, const char* path, int flags);

@@ -52,7 +52,7 @@ static uint64_t now_us(void) {
   return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* Kills the children that this process has now; those of theirs become its own. */
+/* Kills the children that this process has now. Their children become children of this process. */
 static void kill_children(void) {
   char path[64], list[4096];
   snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)syscall(SYS_gettid));
@@ -125,7 +125,7 @@ static void watch(int socket, pid_t pid, uint64_t limit_us, struct output* outpu
     if (now >= limit_us && !killed) {
       reply->flags |= POWERCUT_FORK_TIMED_OUT;
       kill(-pid, SIGKILL);
-      kill(pid, SIGKILL); /* it may have left its group */
+      kill(pid, SIGKILL); /* the run may have left its group */
       killed = true;
     }
     uint64_t rest = killed ? 1000000 : limit_us - now;

@@ -268,7 +268,7 @@ Result<uint64_t> ImageFiles::restore(const std::optional<Pages>& told) {
     if ((status.st_mode & 07777) != kMode) fchmod(file.fd, kMode);
     const bool resized = static_cast<uint64_t>(status.st_size) != file.size;
     if (resized) {
-      // Before the mapping is looked at: behind the end of the file it has no pages.
+      // The size comes first, before a look at the mapping: behind the end of the file the mapping has no pages.
       if (ftruncate(file.fd, static_cast<off_t>(file.size)) != 0) return broken("cannot be restored", path);
       ++changed;
     }

@@ -97,7 +97,7 @@ Result<ExpectedOutputs> ExpectedOutputs::take(ExpectedOutputs out, TraceReader* 
   Operations operations;
   Visible visible(space);
   int timeouts = 0;
-  std::map<uint64_t, std::shared_ptr<const ProgramOutcome>> known;  // by what is visible
+  std::map<uint64_t, std::shared_ptr<const ProgramOutcome>> known;  // by a digest of the visible image
   const auto look = [&](const std::set<uint64_t>& prefixes,
                         std::optional<SerialOrders::Node> node) -> std::optional<EngineError> {
     // Commands that block are waited for twice, not once for each operation.

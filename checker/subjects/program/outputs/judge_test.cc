@@ -26,7 +26,7 @@ class Judge : public ::testing::Test {
     commands_.dump = testing::command(pools_, {"dump", "{image}"});
     for (int i = 0; i < 2; ++i) commands_.probes.push_back(testing::command(pools_, {"put", "{image}"}));
   }
-  // `legal`: what the commands print after the prefixes that are right.
+  // `legal`: the outputs of the commands after the prefixes that are right.
   std::optional<ProgramViolation> judged(const ProgramOutcome& outcome,
                                          const std::vector<ProgramOutcome>& legal) const {
     std::vector<const ProgramOutcome*> right;

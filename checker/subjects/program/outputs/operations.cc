@@ -78,7 +78,7 @@ void Operations::apply(const Event& event) {
   current_ = *ended;
   in_flight_.erase(std::next(ended).base());
   if (in_flight_.empty()) {
-    // All that have begun have ended, whichever was the last.
+    // All operations that have begun have ended, whichever was the last.
     settled_by_ = begun_ - 1;
     settled_.push_back({root_ == nullptr ? begun_ : path_, begun_});
     begun_since_settled_ = 0;

@@ -84,7 +84,7 @@ TEST(SerialOrdersTest, AnAnswerRulesOutOrders) {
 TEST(SerialOrdersTest, MoreOrdersThanAreLookedAtAreSaid) {
   SerialOrders orders;
   MarkedHistory history;
-  // 8! of them.
+  // There are 8! orders.
   for (uint32_t thread = 1; thread <= 8; ++thread)
     history.push_back(operation(thread, thread, 1, thread, 100 + thread));
   MarkedHistory order = history;

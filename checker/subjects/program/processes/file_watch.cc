@@ -79,7 +79,7 @@ void FileWatch::begin(Place place) {
 }
 
 void FileWatch::listen(int listener, Place place) {
-  // Whoever waits for the other runs next on its processor, where the kernel can do that.
+  // The process that is woken runs next on the waker's processor, where the kernel can do so.
   ioctl(listener, kSetFlags, kWakeTogether);
   const std::scoped_lock lock(mutex_);
   listeners_[listener] = place;
@@ -89,7 +89,7 @@ void FileWatch::listen(int listener, Place place) {
 
 void FileWatch::unwatched(const std::string& why) {
   const std::scoped_lock lock(mutex_);
-  // Where the program has changed no other file there is none that they could depend on.
+  // If the program has changed no other file, there is no file that the commands could depend on.
   if (!changed_.empty()) troubles_.insert("what the commands do to other files could not be watched (" + why + ")");
 }
 

@@ -105,7 +105,7 @@ class SignalsWait {
 
 Result<std::unique_ptr<Guardian>> Guardian::start(const std::string& where) {
   std::unique_ptr<Guardian> out(new Guardian);
-  // Between the two there is a folder, and nobody who would remove it.
+  // Until the guarding process runs, there is a folder, and no process that would remove it.
   const SignalsWait until_guarded;
   std::string folder = where + "/powercut-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) {

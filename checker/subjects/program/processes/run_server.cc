@@ -48,7 +48,7 @@ std::string text_of(int fd) {
   return size <= 0 ? "" : std::string(text, static_cast<size_t>(size));
 }
 
-// One line of what a program said, for a sentence.
+// Returns one line of a program's text, for a sentence.
 std::string one_line(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -106,7 +106,8 @@ EngineError RunServer::trouble(const std::string& what) const {
 
 std::optional<EngineError> RunServer::spawn(bool plain) {
   const Command& command = *spec_.command;
-  // Where the words name the image there is no need to, and a program that does not start with it starts without.
+  // Where the words name the image there is no need to preload the library. A program that does not start with the
+  // library starts without it.
   const bool traced = !spec_.prefix.empty();
   const bool preload = !plain || (command.preloads && !((fell_back_ || traced) && command.named));
   const std::string library = RunServer::library();
@@ -132,7 +133,7 @@ std::optional<EngineError> RunServer::spawn(bool plain) {
   // A run that reports its reads, or is traced, would tell of this file as well.
   if (preload && !traced && !spec_.reports) environment.push_back(std::string(POWERCUT_FORK_CLOCK) + "=" + spec_.clock);
   if (!plain) environment.push_back(std::string(POWERCUT_FORK_FD) + "=" + std::to_string(kServerSocket));
-  // Under the tracer its malloc is another one. The user's own choice stays.
+  // Under the tracer the program has another malloc. The user's own choice stays.
   if (!plain && !traced && getenv(POWERCUT_FORK_TUNABLES) == nullptr) {
     environment.push_back(std::string(POWERCUT_FORK_TUNABLES) + "=" + POWERCUT_FORK_HUGE_HEAP);
     environment.push_back(std::string(POWERCUT_FORK_TUNED) + "=1");
@@ -264,7 +265,7 @@ void RunServer::stop() {
   if (socket_ >= 0) close(socket_);
   socket_ = -1;
   if (process_ > 0) {
-    // It ends by itself at the end of the socket, and takes its run along.
+    // The server ends by itself at the end of the socket, and takes its run along.
     const int ends = static_cast<int>(syscall(SYS_pidfd_open, process_, 0));
     pollfd polled = {ends, POLLIN, 0};
     poll(&polled, 1, 2000);

@@ -24,7 +24,7 @@ struct Recovery {
     std::vector<WordBytes> reads;
     uint32_t outcome;
   };
-  // Runs on an image; says what it read.
+  // Runs the recovery on an image; returns its reads.
   Run run(const std::vector<Content>& image) const {
     static uint64_t runs = 0;
     std::map<uint64_t, uint64_t> masks;
@@ -33,7 +33,7 @@ struct Recovery {
     Run out{};
     const uint64_t steps = next() >> 60;
     for (uint64_t step = 0; step < steps; ++step) {
-      // Bytes of two words of a line, one of them or two at once.
+      // A read is of one byte, or of two at once; the bytes lie in two words of a line.
       const uint64_t line = (next() >> 33) % kLines, byte = kBytes[(next() >> 33) % kBytes.size()];
       const uint64_t both = (next() >> 33) % 2 == 0 && byte % 8 == 0 ? 3 : 1;
       const uint64_t first = both << byte & ~masks[line];
@@ -101,7 +101,7 @@ TEST(Behaviours, CoverEveryImageOnceAndRightly) {
   rc::check([] {
     const Recovery recovery = {*rc::gen::arbitrary<uint64_t>(), *rc::gen::inRange(0, 8) == 0};
     Behaviours known;
-    // Several crash points: what is known of one serves the next.
+    // With several crash points, behaviours of one serve the next.
     for (int point = 0; point < 3; ++point) {
       const CrashPoint crash = draw_crash_point();
       const LineSets sets = crash.sets();

@@ -22,13 +22,13 @@ using ::testing::HasSubstr;
 using testing::one_pool;
 using Kind = ProgramOutcome::Kind;
 
-// Where the test program reads, what is changed of its pool, and the size of that.
+// Bytes of the pool that the test program reads, bytes that are changed, and the pool's size.
 constexpr uint64_t kSeen = 512, kChanged = 2 * 4096, kSize = 1 << 19;
 constexpr int kTimes = 8;
 
 using Image = std::vector<Content>;
 
-// Small numbers, so that words of it are offsets of others, and texts.
+// The image has small numbers, so that some words are offsets of others, and texts.
 Image image() {
   Image out(kChanged / kLineSize);
   for (uint64_t at = 0; at < kSeen; ++at) {
@@ -73,7 +73,7 @@ class Reader {
   ImageWorker::Traced trace() {
     auto traced = worker_->trace();
     EXPECT_TRUE(traced.ok()) << (traced.ok() ? "" : traced.error().message());
-    // It was restored by what the run told. The whole image says whether it is.
+    // The image was restored by the run's report. A look at the whole image says whether the report was right.
     const auto left = worker_->files().restore();
     EXPECT_TRUE(left.ok() && *left == 0) << (left.ok() ? std::to_string(*left) + " pages" : left.error().message());
     return std::move(*traced);
@@ -361,7 +361,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, Changes,
                            return name_of_test(std::get<1>(info.param)) + (followed ? "_followed" : "");
                          });
 
-// The image is restored by what the run tells of its changes; Reader::trace() looks.
+// The image is restored by the run's report of its changes; Reader::trace() checks the result.
 TEST_P(Changes, AreRestored) {
   using Pages = std::optional<std::set<uint64_t>>;
   for (const Pages& followed : {Pages(), Pages(std::in_place), Pages({1}), Pages({0, 2, 3, 5})}) {
@@ -422,7 +422,7 @@ TEST(Refusals, LeadToTheTracer) {
   EXPECT_THAT(reader.notes(), ::testing::ElementsAre(HasSubstr("at an address of its own choice")));
 }
 
-// A recovery dies of its own faults as it does without us.
+// A recovery dies of its own faults as it does without powercut.
 TEST(Faults, AreThoseOfTheProgram) {
   for (const Reader::How how : {Reader::How::kReporting, Reader::How::kFollowed}) {
     for (const char* mode : {"dies", "read-only"}) {

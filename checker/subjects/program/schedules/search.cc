@@ -22,7 +22,7 @@ constexpr const char* kNoEnd = "it replaced itself by another program, or ended 
 // Random schedules in a row that show no new place, before the search begins; and all of them, at most.
 constexpr int kQuiet = 4, kMostRehearsals = 100;
 
-// Ways that wait to be run, before those that lead to few others come first.
+// Most ways that wait to be run; beyond this number, ways that lead to few others come first.
 constexpr size_t kMostWaiting = 50'000;
 
 // Limits for schedules that are not followed to their end: how many there may be; how many of them may stall, since
@@ -82,7 +82,7 @@ bool ProgramSearch::first_run() {
   const bool failed = first->status < 0 || !options_.allowed.contains(first->status);
   // An event that cannot be followed may well be the cause of the failure.
   if (failed && stalled_.empty()) stalled_ = first->doubt;
-  // It begins when the program does something with a pool.
+  // The stream begins when the program does something with a pool.
   const bool used = std::filesystem::exists(runs_->stream());
   if (!failed && stalled_.empty() && used && first->followed && first->end == ScheduleEnd::kUnknown) stalled_ = kNoEnd;
   if (!stalled_.empty() || (failed && first->end != ScheduleEnd::kDeadlock)) return false;

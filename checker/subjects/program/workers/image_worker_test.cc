@@ -54,7 +54,7 @@ int processes_of(const std::string& program) {
   return count;
 }
 
-// From the fork server, or started anew since it is statically linked.
+// The program runs from the fork server, or is started anew since it is statically linked.
 class BothWays : public ::testing::TestWithParam<const char*> {
  protected:
   std::string program() const { return GetParam(); }
@@ -245,7 +245,7 @@ TEST(ImageWorker, ChecksWhatRecoveryLeft) {
   auto made = ImageWorker::create(fixture.guard->folder() + "/1", fixture.pools, fixture.commands, fixture.guard.get(),
                                   nullptr);
   ASSERT_TRUE(made.ok());
-  // The checker turned what recovery had written.
+  // The checker turned the bytes that recovery had written.
   EXPECT_EQ((*(*made)->run()).text(), "1111111111111111\n");
   fixture.commands.check = command(fixture.pools, {"exit", "{image}", "4"});
   made = ImageWorker::create(fixture.guard->folder() + "/2", fixture.pools, fixture.commands, fixture.guard.get(),
