@@ -21,7 +21,7 @@ std::vector<uint32_t> in_either(const std::vector<uint32_t>& a, const std::vecto
   return out;
 }
 
-// What the first query gives behind one way of the intruder, and what is left of the lines then.
+// The answer of the first query behind one way of the intruder, and the contents of lines that remain possible then.
 struct After {
   std::vector<Narrowed> left;
   Outcome outcome;
@@ -55,7 +55,7 @@ void Bystanders::intruded(std::shared_ptr<Wake> left, bool narrow, uint64_t runs
   intruder_runs_ = runs;
   new_wake_ = wake_ = left;
   if (!narrow) return;
-  // On the contents that it was not asked on it does what it did before.
+  // On the contents on which the intruder was not asked, the intruder stores to the same bytes as before.
   auto all = std::make_shared<Wake>(*views_->wake(0));
   all->add(*left);
   wake_ = all;
@@ -89,7 +89,7 @@ std::vector<uint32_t> Bystanders::disturbed(const Wake& wake) const {
 std::vector<uint32_t> Bystanders::keys(const std::vector<LeafViews::Hits>& hits, bool intruder_asked,
                                        const std::vector<uint32_t>& watched) {
   if (!intruder_asked) {
-    // Some view has all that the intruder does here.
+    // One of the views covers all that the intruder does here.
     const auto known = std::find_if(hits.begin(), hits.end(), [](const auto& hit) { return !hit.intruder; });
     wake_ = views_->wake(known == hits.end() ? 0 : static_cast<size_t>(known - hits.begin()));
   }
@@ -103,12 +103,13 @@ std::vector<uint32_t> Bystanders::keys(const std::vector<LeafViews::Hits>& hits,
   return in_either(keys, in_both(all, watched));
 }
 
-// Where a key's first query changes nothing, the intruder does behind it what it does without it. So the intruder is
-// executed once. Behind each of its ways the first query of every key is asked, and each of these ways narrows the
-// lines; on what is left of them the first query is then asked without the intruder. Both have seen the same images.
+// If a key's first query changes nothing, the intruder does the same with and without the query before it. Therefore
+// the intruder is executed once. Behind each way of the intruder the first query of every key is asked, and each way of
+// a first query narrows the lines. On the contents that remain, the first query is then asked without the intruder.
+// Both answers belong to the same images.
 //
-// It is given up, and each bystander is to be asked alone, if the intruder has too many ways or asks the world for
-// something.
+// The shared execution is given up, and each bystander is asked alone, if the intruder has too many ways or asks the
+// world for something.
 std::vector<uint32_t> Bystanders::ask_together(std::vector<uint32_t>* keys, int depth,
                                                const std::function<bool(uint32_t code)>& drops) {
   std::vector<Shared> bystanders;
@@ -137,7 +138,7 @@ std::vector<uint32_t> Bystanders::ask_together(std::vector<uint32_t>* keys, int 
       return true;
     });
   };
-  // Its answer is in the buffer.
+  // Judges the bystander's answer, which is in the buffer.
   const auto answered = [&](Shared* bystander, const Outcome& outcome) {
     const uint64_t digest = XXH3_64bits(buffer.view().data(), buffer.view().size());
     if (!bystander->seen.insert(digest).second) return;

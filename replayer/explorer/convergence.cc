@@ -27,7 +27,8 @@ void take(Signature* sum, const Signature& part) {
   sum->high -= part.high;
 }
 
-// Of a line's possible contents, whatever their order: a sum, so that contents can come and go.
+// Returns the digest of a line's possible contents. It is a sum: the order does not matter, and contents can come and
+// go.
 Signature of_contents(uint64_t line, Contents contents) {
   Signature out;
   for (const Content& content : contents) add(&out, signature_of(content.bytes.data(), kLineSize, line + 1));

@@ -1,11 +1,12 @@
-// Tells where a recovery comes to where another one has been.
+// Tells when a recovery comes to a situation in which another recovery has been.
 //
-// A recovery that finishes what a cut operation has begun (a resize that moves every item) is cut at each of its steps,
-// and the next one goes on from there: n recoveries of up to n steps, and as many again from each cut inside them. Yet
-// all of them go through the same n situations. So behind each fence, when nothing of recovery's own is pending, a
-// digest is taken of the machine's state and of what each line of the pool may hold. What follows is a function of
-// both: the rest of recovery, the cuts inside it, what queries answer behind it. If a recovery of no more cuts has been
-// there under the same obligations, nothing new follows. The argument: EXPLORER.md, "Recoveries that meet".
+// Some recoveries finish an operation that a power cut has interrupted: a resize that moves every item. Such a recovery
+// is cut at each of its steps, and the next recovery goes on from there. There are n recoveries of up to n steps, and
+// as many again from each cut inside them. Yet all recoveries go through the same n situations. Behind each fence, when
+// no store of recovery is pending, a digest is taken of the machine's state and of each line's possible contents. The
+// state and the contents determine all that follows: the rest of recovery, the cuts inside the rest, the answers of
+// queries. If a recovery of no more cuts has been in this situation under the same obligations, nothing new follows.
+// The argument: EXPLORER.md, "Recoveries that meet".
 #ifndef POWERCUT_REPLAYER_EXPLORER_CONVERGENCE_H_
 #define POWERCUT_REPLAYER_EXPLORER_CONVERGENCE_H_
 
@@ -27,32 +28,34 @@ class Convergence {
   static constexpr size_t kMostKnown = size_t{1} << 20;  // situations
   static constexpr size_t kMostReads = size_t{8} << 20;  // of the recoveries that were in them
   static constexpr uint64_t kMostFresh = 64 * 1024;      // bytes of heap that a recovery has allocated
-  // For so many lines of the one that it meets, a recovery may have read one that this one does not.
+
+  // Tolerance of a meeting: this recovery may have read one line more than the known one for each kLinesOfOne lines of
+  // the known one.
   static constexpr uint64_t kLinesOfOne = 16;
 
   // It outlives this.
   explicit Convergence(Executor* executor) : executor_(executor) {}
 
   // ---- the medium ----------------------------------------------------------------------------------
-  // A chunk begins.
+  // Forgets everything: a chunk begins.
   void forget();
-  // The trace changed a line; `frontier` is the one after it.
+  // Tells that the trace changed a line; `frontier` is the frontier after the change.
   void trace_changed(const Frontier& frontier, const Frontier::Change& change);
-  // A level below a cut begins, and ends. Call it before the level is installed.
+  // A level below a cut begins, and ends. push() is called before the level is installed.
   void push(const Frontier& frontier, const LineSets& sets);
   void pop();
-  // Whether recovery has not begun on the medium at hand with as many cuts to come; with `each_depth`, with just as
-  // many.
+  // Returns whether recovery must run on the medium at hand: no recovery has begun there with as many or more cuts to
+  // come. With `each_depth`, only a recovery with exactly as many cuts to come counts.
   bool begins(int depth, bool each_depth);
-  // What was gone through is gone through again.
+  // Forgets all situations: recoveries go through them again.
   void clear() {
     known_.clear();
     reads_ = 0;
   }
 
   // ---- one way through recovery --------------------------------------------------------------------
-  // What it has done so far. It may meet another one only if it has done no more: so the most that any recovery does is
-  // what is known of it.
+  // The work of one recovery so far. A recovery may meet a known one only if the known one had done at least as much.
+  // Therefore the maxima over all recoveries (RecoveryPeaks) stay exact.
   struct Done {
     uint64_t stores = 0, flushes = 0, fences = 0;
     std::vector<std::pair<uint64_t, uint8_t>> reads = {};  // words of the medium, and bytes of each
@@ -61,11 +64,11 @@ class Convergence {
     size_t kept = 0;  // reads, when a situation was kept last
     void count_lines();
   };
-  // A way begins, on which recovery or the trie makes the changes from `start` on. `way` is the same for executions and
-  // followings of the same choices.
+  // Begins a way, on which recovery or the trie makes the changes from `start` on. `way` numbers it: an execution and a
+  // walk through the trie with the same choices have the same number.
   void begin(const Frontier& frontier, const UndecidedMemory::Mark& start, uint64_t way);
-  // It stands where the machine's state is `machine`, and nothing of its own is pending. True: another way has been
-  // there.
+  // Call it where the machine's state is `machine` and no store of recovery is pending. Returns true if another way has
+  // been in this situation; otherwise the situation is noted.
   bool meets(const Signature& machine, int depth, const std::shared_ptr<Done>& done);
 
  private:
@@ -76,10 +79,11 @@ class Convergence {
     std::shared_ptr<Done> done = {};               // in all; null where recovery begins
   };
   struct Level {
-    Signature total;  // of what is above
+    Signature total;  // the digest of the level above
     std::vector<std::pair<uint64_t, std::optional<Signature>>> replaced;
   };
-  // Of the line at the level at hand, before recovery; `held` is what the pool has if it is definite.
+  // Returns the digest of the line at the level at hand, before recovery; `held` is the pool's content of a definite
+  // line.
   Signature at_level(uint64_t line, const Content& held) const;
   Signature medium();
 
@@ -104,7 +108,7 @@ class MachineDigests {
   // The execution makes its changes from `start` on; `answer` is what it writes to.
   MachineDigests(Executor* executor, const UndecidedMemory::Mark& start, const ResultBuffer* answer)
       : executor_(executor), seen_(start), answer_(answer) {}
-  // Nothing, where the state is not known as a whole.
+  // Returns the digest of the state; nothing where a part of the state is not known.
   std::optional<Signature> at(LiveState live);
 
  private:

@@ -1,5 +1,5 @@
-// Recoveries that come to where another one has been. That nothing is passed over is the business of
-// remembering_test.cc, whose random recoveries meet as well.
+// Tests of recoveries that come to a situation in which another one has been. remembering_test.cc tests that no finding
+// is lost: its random recoveries meet as well.
 #include "replayer/explorer/convergence.h"
 
 #include <gtest/gtest.h>
@@ -224,7 +224,7 @@ class SmallRun {
   uint64_t events_ = 0;
 };
 
-// What is told when the first word is 1, and then 2.
+// Returns the answers that are told when the first word is 1, and then 2.
 std::set<std::string> told_of(Small& subject, bool meet) {
   subject.told.clear();
   SmallRun run(&subject, meet);

@@ -84,7 +84,7 @@ class EagerExplorer final : public Explorer {
     } while (decisions.advance());
   }
 
-  // Recovery once more, in another world (second_run.h): this reference takes a sample.
+  // Runs recovery once more, in another world (second_run.h); this reference runs a sample.
   void run_again(Decisions decisions, const std::string& first, const UndecidedMemory::Mark& start, uint32_t sources) {
     const uint64_t path = executor_->recovery().path();
     buffer_.clear();

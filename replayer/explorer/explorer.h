@@ -23,7 +23,7 @@ struct RecoveredState;
 
 struct ExplorerCounts {
   uint64_t executions = 0;               // runs of recovery
-  uint64_t met = 0;                      // ways through recovery that came to where another one has been
+  uint64_t met = 0;                      // ways through recovery that came to a known situation (convergence.h)
   uint64_t query_runs = 0;               // executions of queries
   uint64_t query_answers = 0;            // queries asked: all of them at every leaf, executed or not
   absl::flat_hash_set<uint64_t> leaves;  // distinct behaviours of recovery
@@ -34,19 +34,19 @@ class Explorer {
   struct Options {
     int nested = 1;         // cuts inside recovery
     bool paranoid = false;  // hash everything after each reset
-    bool remember = true;   // make_explorer: what was executed, where the strategy allows it
+    bool remember = true;   // make_explorer: remembers executions, where the strategy allows it
     uint64_t merge_after = QuerySearch::kMergeAfter;
     bool visible_only = false;      // make_trie_explorer: of every line the content with everything persisted
-    size_t trie_bytes = 256 << 20;  // what is remembered of recoveries; beyond it the trie is begun anew
+    size_t trie_bytes = 256 << 20;  // limit of the trie; beyond it the trie is begun anew
     bool keep_answers = false;      // for recall(): the answers themselves, and not only that they were judged
-    bool obligations = true;        // make_eager_explorer: takes them from the subject; off: another explorer does
+    bool obligations = true;        // make_eager_explorer: whether this explorer takes the subject's obligations
     // make_trie_explorer: called at each crash point, with its lines installed and nothing run on them yet.
     std::function<void()> before_search = {};
   };
   virtual ~Explorer() = default;
 
-  // Explores the crash point that `frontier` stands at; `changes` are those since the crash point before. Returns
-  // how many of its crash states are covered.
+  // Explores the crash point of `frontier`; `changes` are the changes since the crash point before. Returns how many
+  // crash states of the crash point are covered.
   virtual BigInt crash_point(const Frontier& frontier, const std::vector<Frontier::Change>& changes,
                              uint64_t ordinal) = 0;
   // Forgets everything, so that work can be split at fixed places with the same counts. The next crash point is
@@ -55,8 +55,8 @@ class Explorer {
 
   const ExplorerCounts& counts() const { return counts_; }
   const Stopwatch& stopwatch() const { return stopwatch_; }
-  // Set when a reset did not restore the state (--paranoid), or recovery did not do the same thing twice: this
-  // process is not to be trusted any more.
+  // Not empty if a reset did not restore the state (--paranoid), or if recovery did not do the same twice. The results
+  // of this process are not to be trusted then.
   const std::string& distrust() const { return distrust_; }
 
  protected:
@@ -68,13 +68,14 @@ class Explorer {
   std::string distrust_;
 };
 
-// What an explorer that remembers can say of an image without running anything.
+// An explorer that remembers executions, and can tell of an image without running anything.
 class MemoExplorer : public Explorer {
  public:
-  // What recovery does on one image of the crash point at hand, by what was executed so far; null when it would have
-  // to be executed. `image` has one content for each undecided line.
+  // Returns the result of recovery on one image of the crash point at hand, from the executions so far. Returns null if
+  // recovery would have to be executed. `image` has one content for each undecided line.
   virtual std::shared_ptr<const RecoveredState> recall(const LineSets& image) = 0;
-  // Every answer of the query that was judged under the obligations in force, on whatever image. With keep_answers.
+  // Returns every answer of the query that was judged under the obligations in force, on whatever image. Needs
+  // keep_answers.
   virtual const std::vector<std::string>& answers(QueryId query) const = 0;
 };
 

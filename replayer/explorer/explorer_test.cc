@@ -227,7 +227,7 @@ TEST_F(ExplorerTest, RecoveryIsCutBeforeItsFencesAndAfterItReturned) {
   EXPECT_EQ(subject.results, (std::set<std::string>{"0/0/0.0.", "1/0/0.0.", "1/0/1.0.", "1/0/1.1."}));
 }
 
-// It is steady only as long as what it reads stays as it is.
+// A recovery is steady only as long as the bytes that it reads do not change.
 TEST_F(ExplorerTest, ARecoveryThatReadsAChangedLineIsNotTakenFromBefore) {
   const Scheme scheme{{{Op::kLoad, 0, 0, 0}, {Op::kEmit, 0, 0, 0}}, {}};
   TinySubject subject(scheme, /*wants_all=*/false, /*explain=*/false);
@@ -249,7 +249,7 @@ TEST_F(ExplorerTest, ARecoveryThatReadsAChangedLineIsNotTakenFromBefore) {
   EXPECT_TRUE(subject.results.contains("0/0/9."));
 }
 
-// What recovery stores to is compared with what was there, in both directions.
+// A line that recovery stores to is compared with its content before, in both directions.
 TEST_F(ExplorerTest, ALineThatRecoveryStoresToIsNewToQueries) {
   // Puts 5 into the first line where the second holds 0.
   const Scheme scheme{{{Op::kLoad, 0, 2, 0}, {Op::kSkip, 0, 0, 1}, {Op::kSkip, 1, 0, 1}, {Op::kStoreConst, 0, 0, 5, 1}},

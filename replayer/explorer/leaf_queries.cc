@@ -58,8 +58,8 @@ void LeafQueries::visit(int depth, const std::shared_ptr<const RecoveredState>& 
     if (!added && known->second <= depth) return;
     known->second = depth;
   }
-  // Before the first leaf of a crash point only the first cut's view is known to have been asked under the
-  // obligations of all groups but the obliged ones.
+  // At the first leaf of a crash point, only the first cut's view is known to have been asked under the obligations in
+  // force. The obliged groups are the exception.
   const bool only_first = first_leaf_ && !obliged_.empty();
   std::vector<LeafViews::Hits> hits;  // one for each view that is compared with
   std::vector<uint32_t> codes =

@@ -10,7 +10,7 @@
 namespace powercut {
 namespace {
 
-// Views that are kept besides that of the first cut.
+// Number of views that are kept besides the view of the first cut.
 constexpr size_t kViews = 3;
 
 }  // namespace
@@ -52,7 +52,7 @@ void LeafViews::forget() {
 void LeafViews::follow_heap() {
   heap_followed_ = true;
   executor_->reads().want_heap(true);
-  views_.clear();  // nobody knows what of the heap was read in them
+  views_.clear();  // the reads of the heap in these views are unknown
 }
 
 LeafViews::GroupState& LeafViews::state_of(uint32_t code) {
@@ -295,7 +295,7 @@ void LeafViews::note_reads(ReadIndex* index, Group group, ReadIndex::Reads* read
   const ReadLog& done = executor_->reads();
   for (uint64_t line : done.lines()) index->note(group, reads, line, done.mask(line));
   absl::InlinedVector<std::pair<uint64_t, uint64_t>, 8> heap;  // line, mask
-  size_t last = 0;                                             // of them: the next word mostly lies in the same line
+  size_t last = 0;                                             // index into `heap`: the next word mostly has this line
   for (uint64_t word : done.words()) {
     const uint64_t offset = word - executor_->memory().heap_begin();
     const uint64_t line = kHeapLine + offset / kLineSize;

@@ -69,7 +69,7 @@ void QueryRuns::begin_answers(QueryId query, bool anew) {
   if (anew) answers = {};
 }
 
-// Queries are many, so those that ask nothing of the world are run again in a sample: of each kind the first, second,
+// Queries are many. A sample of the queries that ask nothing of the world is run again: of each kind the first, second,
 // fourth, eighth and so on. A query that asked for the clock or for randomness is always run again.
 void QueryRuns::run_again(const Decisions& decisions, uint64_t digest, uint32_t sources) {
   const uint64_t worlds = sources == 0 ? 1 : asking_runs_++ < kRunsInManyWorlds ? kManyWorlds : kSomeWorlds;
@@ -157,7 +157,8 @@ void QueryRuns::explain(int depth, QueryId query, const std::string& wanted) {
   query_ = before;
 }
 
-// The narrowing took contents away, which the query did not observe: the image must not say that it did.
+// Explains without the narrowing: the query did not observe the contents that the narrowing took away, and the image
+// must not say that it did.
 void QueryRuns::explain_widely(int depth, QueryId query, const std::string& wanted) {
   leaf_ = narrowing_->leaf;
   executor_->memory().undo(leaf_);

@@ -32,26 +32,28 @@ class QueryRuns {
   // The leaf that the executor stands at.
   void stand_at(const UndecidedMemory::Mark& leaf) { leaf_ = leaf; }
   const UndecidedMemory::Mark& leaf() const { return leaf_; }
-  // Narrows a line to some of its contents, until widen(), which the caller calls with memory as it was then.
+  // Narrows a line to some of its contents, until widen(). The caller calls widen() with memory as narrow() left it.
   void narrow(uint64_t line, std::vector<uint32_t> keep);
   void widen();
 
-  // Runs the query; whether all its answers are good. `wake`, unless null, is given what the runs leave changed.
+  // Runs the query and returns whether all its answers are good. Adds the bytes that the runs leave changed to `wake`,
+  // unless null.
   bool run(QueryId query, int depth, Wake* wake);
-  // One way of the query at hand has ended with this outcome; its answer is in the buffer. Whether that is good.
+  // Judges the answer in the buffer: one way of the query at hand has ended with this outcome. Returns whether the
+  // answer is good.
   bool judge(int depth, QueryId query, const Outcome& outcome);
   // Finds a branch that gives `wanted` again and reports the image that leads there.
   void explain(int depth, QueryId query, const std::string& wanted);
 
-  // Searches ways of a query for somebody else, with answers in buffer(). `search` is new_search()'s.
+  // Searches the ways of a query for the caller, with answers in buffer(). `search` is new_search()'s.
   QuerySearch new_search();
   bool search(QuerySearch* search, QueryId query, QuerySearch::Ended ended, uint64_t most = ~uint64_t{0});
   ResultBuffer& buffer() { return buffer_; }
   // Executions of run() so far.
   uint64_t runs() const { return search_.runs(); }
 
-  // The distinct answers of a query since they were dropped, in the order in which they were given; null where it has
-  // given none.
+  // Returns the distinct answers of a query since drop_answers(), in the order in which they were given; null if there
+  // are none.
   const std::vector<std::string>* answers(QueryId query) const;
   void drop_answers(QueryId query) { answers_.erase(query); }
   // The query is about to run. `anew`: its earlier answers no longer count.
@@ -66,7 +68,7 @@ class QueryRuns {
     }
   };
   void explain_widely(int depth, QueryId query, const std::string& wanted);
-  // Runs the query at hand once more, in other worlds, and compares its answer with the first one's digest.
+  // Runs the query at hand once more, in other worlds, and compares the digest of its answer with `digest`.
   void run_again(const Decisions& decisions, uint64_t digest, uint32_t sources);
 
   Executor* executor_;
@@ -78,7 +80,7 @@ class QueryRuns {
 
   absl::flat_hash_map<QueryId, Answers> answers_;
   UndecidedMemory::Mark leaf_{};
-  // The line that is narrowed for the groups at hand, to which contents; and the leaf without that.
+  // The line that is narrowed for the groups at hand, the contents that it keeps, and the leaf before the narrowing.
   struct Narrowing {
     uint64_t line;
     std::vector<uint32_t> keep;
@@ -88,8 +90,8 @@ class QueryRuns {
 
   ResultBuffer buffer_, second_buffer_;
   std::array<uint64_t, 256> ran_{};  // runs of each kind of query
-  uint64_t asking_runs_ = 0;         // of those that asked for something of the world
-  QueryId query_ = 0;                // that body_ runs
+  uint64_t asking_runs_ = 0;         // runs that asked for something of the world
+  QueryId query_ = 0;                // the query that body_ runs
   std::function<void()> body_;
   QuerySearch search_;
   absl::flat_hash_set<uint64_t> seen_;  // digests of one query's answers

@@ -1,6 +1,6 @@
 // Random small schemes: recovery and queries are random programs over three lines, run on the crash images of a
-// random trace. The clever explorer and the eager reference must give the same results at every crash point,
-// and every image that the explorer shows for a result must lead to that result when it is run as it stands.
+// random trace. The clever explorer and the eager reference must give the same results at every crash point. Every
+// image that the explorer shows for a result must lead to that result when the image is run as it stands.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -117,7 +117,7 @@ std::optional<std::string> replay(Executor* executor, const Scheme& scheme, cons
   return std::nullopt;
 }
 
-// `keys`: there are ever more of what is asked about; else there are more and fewer, as no table has them.
+// `keys`: queries are about keys, whose number only grows; else it grows and shrinks, as in no table.
 Explored explore(const RandomScheme& c, const std::string& strategy_name, bool remember, bool wants_all = true,
                  bool keys = false) {
   scheme_global = 0;
@@ -171,7 +171,7 @@ RandomScheme any_random_scheme() {
   c.model = *rc::gen::element<std::string>("adr", "adr", "eadr").as("model");
   c.policy = *rc::gen::element(AtomPolicy::kAny, AtomPolicy::kAscending);
   c.nested = *rc::gen::inRange(0, 3).as("nested");
-  // What is not asked for an image is good, and a recovery that is good and stores nothing is *steady*.
+  // An answer for which no image is asked is good, and a recovery that is good and stores nothing is *steady*.
   c.explain = *rc::gen::arbitrary<bool>();
   c.merge_after = *rc::gen::element<uint64_t>(0, 0, 2, QuerySearch::kNever);
   if (!c.explain && *rc::gen::arbitrary<bool>()) std::erase_if(c.scheme.recovery, testing::stores);

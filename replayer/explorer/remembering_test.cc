@@ -1,5 +1,6 @@
-// What the explorer that remembers may leave out. Random schemes with obligations that come and go at crash points: it
-// must tell of every bad answer that the eager one tells of, although it asks only where something is new.
+// Tests of what the explorer that remembers may leave out, on random schemes with obligations that come and go at crash
+// points. The explorer must tell every bad answer that the eager one tells, although it asks only where something is
+// new.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -20,7 +21,7 @@ using testing::TraceStep;
 constexpr uint32_t kKeys = 4, kRegions = 3, kKinds = kGroupKinds.size();
 constexpr uint32_t kStrictest = 4;
 
-// What the world asks of key k at one crash point: `strict` of kStrictest answers are bad.
+// The obligation of one key at one crash point: `strict` of kStrictest answers are bad.
 struct Obligation {
   uint8_t key = 0, strict = 0;
 };
@@ -232,8 +233,8 @@ Case any_case() {
   return c;
 }
 
-// Every one of `wanted` is among `got`: under the same obligation, or under an earlier one of which it has been bad
-// ever since, which nothing needs to be asked to know.
+// Returns a bad answer of `wanted` that `got` lacks, as text; empty if there is none. An answer may stand in `got`
+// under an earlier obligation if it has been bad ever since: nothing needs to be asked to know that.
 std::string missing(const Versions& wanted, const Versions& got, const ObligedSubject& subject) {
   for (const auto& [bad, versions] : wanted) {
     const auto found = got.find(bad);
@@ -258,7 +259,7 @@ std::string not_real(const Versions& got, const Versions& real) {
   return "";
 }
 
-// What goes wrong after one cut as well is told as that.
+// Joins the bad answers of one cut and of nested cuts: an answer that is bad after one cut as well is told of one cut.
 Versions together(const Versions& first, const Versions& nested) {
   Versions out = nested;
   for (const auto& [bad, versions] : first) out[bad].insert(versions.begin(), versions.end());
@@ -285,8 +286,8 @@ RC_GTEST_PROP(RandomSchemes, NoBadAnswerIsPassedOver, ()) {
   RC_CLASSIFY(remembering.query_runs * 2 < eager.query_runs, "saves half");
 }
 
-// Two queries of one group: one that is answered badly everywhere, and one that is after two cuts, and at a later crash
-// point after one. That it was bad under two cuts does not tell of one.
+// Two queries of one group. The first is answered badly everywhere. The second is answered badly after two cuts, and at
+// a later crash point after one cut. The finding of two cuts does not stand for the finding of one.
 TEST(Remembering, WhatWasToldOfTwoCutsIsToldOfOneAsWell) {
   struct Counting final : Subject {
     void recover(ResultBuffer*) override {  // counts up in place

@@ -1,10 +1,10 @@
-// Compares a run of recovery with what the trie has of the same one.
+// Compares a second run of recovery with the path of the first run in the trie.
 //
-// The trie's premise is that recovery is a function of what it reads of the medium. Each way through recovery is
-// therefore run once more when it is new, in another world (virtual_world.h), with its heap elsewhere and with other
-// bytes in memory that nobody has initialised. It must read the same, store the same, flush and fence at the same
-// places, and reach the same result. Addresses of its own heap that it stores in the pool differ by as much as the
-// heap has moved.
+// The trie's premise is that recovery is a function of the bytes that it reads of the medium. Each new way through
+// recovery is therefore run once more, in another world (virtual_world.h). In this world its heap lies elsewhere, and
+// memory that nobody has initialised holds other bytes. The second run must read the same, store the same, flush and
+// fence at the same places, and reach the same result. Addresses of recovery's own heap that it stores in the pool
+// differ by as much as the heap has moved.
 #ifndef POWERCUT_REPLAYER_EXPLORER_SECOND_RUN_H_
 #define POWERCUT_REPLAYER_EXPLORER_SECOND_RUN_H_
 
@@ -23,18 +23,18 @@ class SecondRun final : public PathListener {
   void flush(uint64_t offset, FlushKind kind) override;
   void fence() override;
   bool behind_fence(LiveState live) override;
-  // It was left where the first run was left.
+  // Returns whether the second run was left at the place where the first run was left.
   bool stopped() const { return stopped_; }
   void finish(const Outcome& outcome, std::string_view result);
 
-  // The first difference: "it reads offset 64 where it read offset 128". Empty: there is none.
+  // Returns the first difference: "it reads offset 64 where it read offset 128". Empty: there is none.
   const std::string& difference() const { return difference_; }
-  // Where; return addresses, innermost first.
+  // Returns the call stack of the first difference: return addresses, innermost first.
   const std::vector<uint64_t>& stack() const { return stack_; }
 
  private:
   using Kind = RecoveryTrie::Kind;
-  // The step that the first run took here. Null after the first difference.
+  // Returns the step that the first run took here. Null after the first difference.
   const RecoveryTrie::Step* next();
   void pass_states();
   void differs(const std::string& now);

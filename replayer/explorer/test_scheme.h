@@ -81,7 +81,7 @@ inline void store_sized(uint64_t offset, uint8_t size, uint64_t value, uint32_t 
   }
 }
 
-// So that every byte of a value tells which value it is of.
+// Puts `value` into each of 8 bytes, so that every byte of a word tells which store it comes from.
 inline uint64_t in_each_byte(uint8_t value) { return value * 0x0101010101010101; }
 
 inline void execute(const Program& program, uint64_t* heap, ResultBuffer* result) {

@@ -114,8 +114,8 @@ void for_each_crash_point(const std::vector<TraceStep>& trace, Model* model, con
   while (crash_points.next(nullptr)) visit();
 }
 
-// Not more states at any crash point than `most`: a step that would come near is replaced by one that makes everything
-// durable.
+// Keeps the number of states at every crash point at `most` or below: a step that would come near is replaced by one
+// that makes everything durable.
 inline void tame(std::vector<TraceStep>* trace, const std::string& model_name, AtomPolicy policy, const BigInt& most) {
   auto model = make_model(model_name, policy, kSchemePool);
   Frontier frontier(nullptr);
@@ -123,7 +123,7 @@ inline void tame(std::vector<TraceStep>* trace, const std::string& model_name, A
   for (size_t i = 0; i < trace->size(); ++i) {
     TraceStep& step_at = (*trace)[i];
     const bool stores = step_at.kind == EventKind::kStore || step_at.kind == EventKind::kNtStore;
-    // Each half of a store may be there or not, and may come under what is pending.
+    // Each half of a store may have persisted or not, and may lie below a pending store.
     if (stores && frontier.states() * 4 > most) step_at = {EventKind::kCut};
     model->apply(event_of(step_at, i, &bytes));
     frontier.follow(model.get());

@@ -15,7 +15,7 @@
 namespace powercut {
 namespace {
 
-// Enters an execution of recovery into the trie, and leaves it where another one has been.
+// Enters an execution of recovery into the trie, and stops the execution where another one has been.
 class Execution final : public PathListener {
  public:
   struct Parts {
@@ -112,16 +112,17 @@ class TrieExplorer final : public MemoExplorer {
       steady_ = false;
     }
     leaf_queries_.begin_crash_point(frontier);
-    // Behind what recoveries have gone through, keys that are new were not asked about, and others not as they are now;
-    // and a recovery that was right to refuse the pool may be wrong by now.
+    // Situations are forgotten if obligations or keys have changed: queries behind them were not asked of new keys, and
+    // not under today's obligations. A recovery that was right to refuse the pool may be wrong by now.
     const uint32_t keys = std::exchange(keys_, subject_->groups().keys);
     const bool refused = std::exchange(refused_, false);
     if (options_.before_search) options_.before_search();
     if (!converges_ || leaf_queries_.is_obliged() || keys != keys_ || refused) convergence_.clear();
     if (converges_ && !convergence_.begins(0, /*each_depth=*/false)) {
-      // The same medium as at an earlier crash point, under the same obligations.
+      // The medium is the same as at an earlier crash point, under the same obligations: nothing is to be done.
     } else if (steady_) {
-      // It was found good when it was reached, and what is legal of recovery itself never becomes less.
+      // The steady leaf was found good when it was reached, and a legal result of recovery itself never becomes
+      // illegal.
       const UndecidedMemory::Mark start = executor_->memory().mark();
       if (subject_->wants_all()) subject_->recovered(0, steady_leaf_->outcome, steady_leaf_->result);
       reach(*steady_leaf_);
@@ -147,7 +148,7 @@ class TrieExplorer final : public MemoExplorer {
     executor_->memory().install(image);
     RecoveryTrie::Place place;
     RecoveryTrie::Step step;
-    bool may_have_met = false;  // another recovery: its own way was left there
+    bool may_have_met = false;  // the way of this image may have been left at a known situation
     for (; (step = trie_.step(place)).kind != RecoveryTrie::Kind::kNothing;) {
       if (step.kind == RecoveryTrie::Kind::kLeaf) break;
       if (step.kind == RecoveryTrie::Kind::kStore) executor_->memory().replay_store(step.at, step.stored);
@@ -167,7 +168,7 @@ class TrieExplorer final : public MemoExplorer {
     uint8_t bytes;
     uint64_t value;
   };
-  // What one way through recovery has done so far.
+  // One way through recovery: its choices and effects so far.
   struct Way {
     std::vector<Choice> choices;
     NestedCuts nested;
@@ -175,7 +176,7 @@ class TrieExplorer final : public MemoExplorer {
     std::shared_ptr<Convergence::Done> done = std::make_shared<Convergence::Done>();
     bool branched = false;
     std::shared_ptr<const RecoveredState> leaf = nullptr;
-    bool met = false;  // another one goes on from here
+    bool met = false;  // the way was left: another one goes on from here
   };
 
   Way new_way() const { return {{}, NestedCuts(executor_->options().policy, *executor_->options().persistency), {}}; }
@@ -194,8 +195,8 @@ class TrieExplorer final : public MemoExplorer {
     std::memcpy(executor_->pool() + line * kLineSize, visible.bytes.data(), kLineSize);
   }
 
-  // With visible_only a line always has one content, the visible one. All open lines are looked at, since the frontier
-  // puts floors into the pool, and says nothing of a set whose visible content alone is another.
+  // With visible_only a line always has one content, the visible one. All open lines are looked at. The frontier puts
+  // floors into the pool, and reports no change of a set of which only the visible content has changed.
   void follow_visible(const std::vector<Frontier::Change>& changes) {
     absl::btree_map<uint64_t, Content> before;
     for (const Frontier::Change& change : changes) {
@@ -304,7 +305,7 @@ class TrieExplorer final : public MemoExplorer {
     return value;
   }
 
-  // What recovery did between its reads, and the power cuts there.
+  // Repeats a step that recovery did between its reads, and collects the power cuts there.
   void replay(const RecoveryTrie::Step& step, int depth, const Decisions& decisions, const UndecidedMemory::Mark& start,
               Way* way) {
     const auto cut = [&] {
@@ -367,7 +368,7 @@ class TrieExplorer final : public MemoExplorer {
     stopwatch_.lap(Stopwatch::kExecute);
   }
 
-  // What the execution of recovery that has just ended came to.
+  // Returns the result of the execution of recovery that has just ended.
   std::shared_ptr<const RecoveredState> leaf_here(Outcome outcome, const UndecidedMemory::Mark& start) {
     auto state = std::make_shared<RecoveredState>();
     state->outcome = std::move(outcome);
@@ -382,7 +383,7 @@ class TrieExplorer final : public MemoExplorer {
     return state;
   }
 
-  // Runs recovery on an image, whoever it meets.
+  // Runs recovery on an image to its end, although it may meet another recovery.
   std::shared_ptr<const RecoveredState> run_whole(const LineSets& image) {
     PathListener nobody;
     executor_->memory().install(image);
@@ -397,8 +398,8 @@ class TrieExplorer final : public MemoExplorer {
     return out;
   }
 
-  // The same way in other worlds (second_run.h): once, and more often where recovery asked for something that a world
-  // gives it. It is the first ways of a chunk that tell most.
+  // Runs the same way in other worlds (second_run.h): once, and more often if recovery asked for something that a world
+  // gives. The first ways of a chunk tell most.
   void run_again(const std::vector<Choice>& choices, const UndecidedMemory::Mark& start, uint32_t sources) {
     const uint64_t first = 1 + asking_ways_ * kManyWorlds;  // no world is tried twice
     const uint64_t worlds = sources == 0 ? 1 : asking_ways_++ < kWaysInManyWorlds ? kManyWorlds : kSomeWorlds;
@@ -470,7 +471,7 @@ class TrieExplorer final : public MemoExplorer {
     for (const LineSet& line : lines) sets.push_back(&line);
     std::vector<LineSet> visible;
     if (options_.visible_only) visible_parts(&sets, &visible);
-    // The same medium is explored once: it has the same recoveries and answers.
+    // A medium that was explored before is left out: its recoveries and answers are the same.
     convergence_.push(*frontier_, sets);
     if (convergence_.begins(depth + 1, subject_->wants_all())) {
       cuts_.push(sets, {cut.stores_seen,

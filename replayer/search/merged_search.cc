@@ -140,7 +140,7 @@ void MergedSearch::take_in(State state, uint32_t from) {
     if (other == at) {
       ++i;
     } else if (within(state.left, known.left)) {
-      // Covered. What was joined so far is covered with it.
+      // The state is covered, and with it all that was joined to it so far.
       ++counts_->merged;
       if (at != kNobody) drop(at, other, &same);
       link(from, other);

@@ -45,7 +45,7 @@ class MergedSearchTest : public ExecutorFixture {
     if (!complete) return std::nullopt;
     return out;
   }
-  // So many answers, merged as plainly.
+  // Expects `count` answers, and the same ones merged and plainly.
   void expect_answers(const std::function<void()>& query, size_t count) {
     const auto found = merged(query);
     ASSERT_TRUE(found);
@@ -111,14 +111,14 @@ TEST_F(MergedSearchTest, OneValueIsSeenAtBothReads) {
   EXPECT_EQ(plainly(query).size(), 2u);
 }
 
-// Functions of their own: what they have loaded stays in none of their caller's words.
+// Not inlined: the loaded value stays in no word of the caller's frame.
 [[gnu::noinline]] void add_to(uint64_t* sum, uint64_t offset) {
   store_to(sum, load_from(sum) + load<uint64_t>(offset));
 }
 [[gnu::noinline]] void read(uint64_t offset) { load<uint64_t>(offset); }
 [[gnu::noinline]] bool alike(uint64_t a, uint64_t b) { return load<uint64_t>(a) == load<uint64_t>(b); }
 
-// The only place that tells ways apart which have loaded other values.
+// Tests in which one place alone tells ways apart that have loaded different values.
 class OnlyPlace : public MergedSearchTest {
  protected:
   void expect_told_apart(const std::function<uint64_t*()>& place) {
@@ -210,8 +210,8 @@ TEST_F(MergedSearchTest, ItStopsWhereItIsTold) {
   EXPECT_EQ(executor_.memory().digest(), before);
 }
 
-// A program for a machine with an accumulator, whose memory is the pool, a global, heap that was there before, heap of
-// its own, and the answer.
+// A program for a machine with an accumulator. The machine's memory is the pool, a global, heap that was there before,
+// heap of its own, and the answer.
 struct Instruction {
   enum Code : uint8_t {
     kLoad,

@@ -17,14 +17,14 @@ class QuerySearch {
   // All outlive this. `answer` is what queries write to.
   QuerySearch(Executor* executor, ResultBuffer* answer) : executor_(executor), answer_(answer) {}
 
-  // Called where a way has ended, with memory as it left it. `decisions` lead there again, and are null where ways are
-  // merged. Returns whether to go on.
+  // Called where a way has ended, with memory as the way left it. `decisions` lead to this end again; null where ways
+  // are merged. Returns whether to go on.
   using Ended = absl::FunctionRef<bool(Outcome*, const Decisions* decisions)>;
-  // `most`: executions, and stretches of such, after which it stops. False: it has stopped for that, or since the
-  // executor is to leave off.
+  // Runs all ways of `query`. `most`: number of executions and stretches after which the search stops. Returns false if
+  // the search has stopped at this number, or because the executor is to leave off.
   bool run(const std::function<void()>& query, Ended ended, uint64_t most = ~uint64_t{0});
 
-  // Executions, and stretches of such, by all searches so far.
+  // Returns the number of executions and stretches by all searches so far.
   uint64_t runs() const { return executions_ + merged_.stretches; }
 
   void merge_after(uint64_t executions) { merge_after_ = executions; }

@@ -30,18 +30,18 @@ class ReadIndex {
     bool everyone = false;  // more groups than are listed: all of them count as readers of `any`
     std::vector<Reader> groups;
   };
-  // What one group has read; kept by the caller with the group. Most read a few lines, and some the whole table, nearly
-  // always in the same order: the line behind the last one is looked at first.
+  // The reads of one group; the caller keeps them with the group. Most groups read a few lines, and some the whole
+  // table, nearly always in the same order. Therefore find() looks first at the line behind the last one.
   class Reads {
    public:
-    // The bytes of the line that were read; null when none were.
+    // Returns the mask of the line's bytes that were read; null if none were.
     uint64_t* find(uint64_t line);
     void add(uint64_t line, uint64_t mask);
 
    private:
     static constexpr size_t kFew = 8;
     absl::InlinedVector<std::pair<uint64_t, uint64_t>, 6> lines_;      // line, mask
-    std::unique_ptr<absl::flat_hash_map<uint64_t, uint32_t>> places_;  // of many lines
+    std::unique_ptr<absl::flat_hash_map<uint64_t, uint32_t>> places_;  // line -> index, if there are many lines
     uint32_t next_ = 0;
   };
 

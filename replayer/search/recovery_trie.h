@@ -1,17 +1,17 @@
-// What recoveries did, shared by all crash points of a run.
+// The trie of all that recoveries did, shared by all crash points of a run.
 //
-// Recovery is a function of what it reads of the medium. A path through the trie is one behaviour: reads, each with
-// one branch for every value that was ever seen there, and between them the stores, flushes and fences that recovery
-// then made, in order; at its end a leaf with the result. Following a path with an image's values tells what recovery
-// would do on this image, without running it.
+// Recovery is a function of the bytes that it reads of the medium. A path through the trie is one behaviour. It
+// consists of reads, each with one branch for every value that was ever seen there. Between the reads stand the stores,
+// flushes and fences that recovery then made, in order; at the end a leaf holds the result. A path that is followed
+// with an image's values tells what recovery would do on this image, without running it.
 //
 //   read word 512 ─┬─ 0 ──▶ read word 0 ── … ──▶ leaf: returned OK
 //                  └─ 4242 ─▶ read word 576 ── … ─▶ store 4242 … fence ─ store 512 … fence ─▶ leaf: returned OK
 //
-// Behind a fence there may be a digest of the machine's state (convergence.h). A path may end there without a leaf,
-// where an execution was left because another one had been in the same state.
+// Behind a fence there may be a digest of the machine's state (convergence.h). A path may end at such a digest without
+// a leaf: the execution was left because another one had been in the same state.
 //
-// A leaf keeps results, never verdicts: what recovery did not read can still differ, and obligations change.
+// A leaf keeps results, never verdicts: bytes that recovery did not read can still differ, and obligations change.
 #ifndef POWERCUT_REPLAYER_SEARCH_RECOVERY_TRIE_H_
 #define POWERCUT_REPLAYER_SEARCH_RECOVERY_TRIE_H_
 
@@ -24,14 +24,14 @@
 
 namespace powercut {
 
-// What an execution of recovery came to.
+// The result of an execution of recovery.
 struct RecoveredState {
   Outcome outcome;
   std::string result;
   Subject::Opened opened;
   std::vector<uint8_t> heap;                           // the target's heap, from its beginning
   std::vector<std::pair<uint64_t, uint64_t>> globals;  // words of the target's globals that changed; ascending
-  uint64_t path = 0;                                   // digest of what was read
+  uint64_t path = 0;                                   // digest of all reads
 };
 
 class RecoveryTrie {
@@ -75,16 +75,17 @@ class RecoveryTrie {
     void store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, CodePlace place) override;
     void flush(uint64_t offset, FlushKind kind) override;
     void fence() override;
-    // The machine's state here. Not every execution that comes this way need tell of it.
+    // Enters the machine's state at this place. Not every execution that comes this way must call it.
     void state(const Signature& digest);
     void finish(std::shared_ptr<const RecoveredState> state);
-    // Whether somebody has come this way before, and further.
+    // Returns whether an earlier execution has come this way and gone further.
     bool is_known() const { return trie_->child(place_) != 0; }
-    // Recovery did something else than the last time that it read the same.
+    // Returns whether recovery did something else than an earlier execution that read the same.
     bool contradicted() const { return contradicted_; }
 
    private:
-    // The step at place_ if it is of this kind and place, made if there is none; then place_ is behind it.
+    // Follows the step at place_ if it is the given one; makes the step if there is none. Afterwards place_ is behind
+    // it.
     void follow(Kind kind, uint64_t at, uint8_t code, uint64_t value, uint32_t extra);
     void pass_states();
 

@@ -1,5 +1,5 @@
-// What is run on crash images, and who judges it. The explorers know nothing of schemes: a Subject opens a table,
-// answers queries, and says what the answers mean.
+// The interface between explorers and the code that runs on crash images. The explorers know nothing of schemes: a
+// Subject opens a table, answers queries, and judges the answers.
 #ifndef POWERCUT_REPLAYER_SEARCH_SUBJECT_H_
 #define POWERCUT_REPLAYER_SEARCH_SUBJECT_H_
 
@@ -17,7 +17,7 @@ using QueryId = uint64_t;
 // The pseudo-query of recovery itself.
 inline constexpr QueryId kRecoveryQuery = 0;
 
-// Queries that are asked together, since they read much the same: all about one key, or all about one region.
+// A group: queries that are asked together, since they read much the same. All are about one key, or about one region.
 //
 // The *intruder*, number 0 of its kind, does something to the table that no key may notice. A *bystander*, number 1 + k
 // of that kind, asks whether key k does: the first query of key k, what the intruder does, and the first query again,
@@ -51,8 +51,8 @@ struct GroupCounts {
   }
 };
 
-// Where target code leaves a result: fixed memory, since the target's heap is dropped after each execution. It is
-// committed as it is used: a walk may show a region of long values.
+// The buffer in which target code leaves a result. It is fixed memory, since the target's heap is dropped after each
+// execution. Its pages are committed as they are used: a walk may show a region of long values.
 class ResultBuffer {
  public:
   explicit ResultBuffer(size_t most = size_t{256} << 20);
@@ -60,13 +60,14 @@ class ResultBuffer {
   ResultBuffer(const ResultBuffer&) = delete;
   ResultBuffer& operator=(const ResultBuffer&) = delete;
   void clear() { drop(), phase_ = 0; }
-  // What was put, but not how far the execution has come.
+  // Drops the bytes that were put, but not the phase.
   void drop() { size_ = 0, overflow_ = false; }
   void put(const void* data, size_t size);
   void put_byte(uint8_t byte) { put(&byte, 1); }
   void put_u32(uint32_t value) { put(&value, 4); }
-  // How far the execution has come that puts its answer here; 0 in the beginning, and kept where it fails. A query
-  // keeps such things here and nowhere else: executions are left, and gone on with, at any load (merged_search.h).
+  // The phase tells how far the execution that puts its answer here has come: 0 in the beginning, and kept if the
+  // execution fails. A query keeps its phase here and nowhere else: executions are left, and continued, at any load
+  // (merged_search.h).
   void set_phase(uint8_t phase) { phase_ = phase; }
   uint8_t phase() const { return phase_; }
   std::string_view view() const { return {bytes_, size_}; }
@@ -79,9 +80,10 @@ class ResultBuffer {
   uint8_t phase_ = 0;
 };
 
-// The result of an execution that did not return: '!', how it ended, the signal.
+// Puts the result of an execution that did not return: '!', how it ended, the signal.
 void put_failure(const Outcome& outcome, ResultBuffer* buffer);
-// The same for an execution that may have returned: its result is what it left in the buffer, if that was long enough.
+// Completes the result of an execution. If the execution returned, the result is the buffer's content, if the buffer
+// was long enough; otherwise put_failure() is called.
 void finish_answer(Executor* executor, Outcome* outcome, ResultBuffer* buffer);
 
 // Calls marked [target] happen inside target code's guard: they may not allocate outside the result buffer.
@@ -91,7 +93,7 @@ class Subject {
 
   // [target] Opens the table; the result tells how.
   virtual void recover(ResultBuffer* result) = 0;
-  // What recover() left in the subject, so that a recovery need not run again to be asked.
+  // The part of the subject that recover() leaves, so that queries can be asked of a recovery without running it again.
   struct Opened {
     uint64_t table = 0;  // address of the handle: part of what queries depend on
     uint64_t regions = 0;
@@ -101,32 +103,33 @@ class Subject {
   virtual Opened opened() const = 0;
   virtual void reopen(const Opened& opened) = 0;
 
-  // How many groups of each kind there are on the table that is open. Those of keys only grow; those of regions are the
-  // table's, the same wherever recovery leaves the same.
+  // How many groups of each kind there are on the table that is open. The number of keys only grows. The number of
+  // regions belongs to the table: if recovery leaves the same, it is the same.
   virtual GroupCounts groups() const = 0;
   // The queries of a group, in the order in which they are asked; valid until the next call.
   virtual std::span<const QueryId> members(Group group) = 0;
-  // Groups of which an answer that was legal may no longer be, since the last call. (One that becomes legal needs
-  // no second look, unless it was found wrong before.)
+  // Returns the groups of which a legal answer may have become illegal since the last call. (An answer that becomes
+  // legal needs no second look, unless it was found wrong before.)
   virtual const std::vector<Group>& obliged() = 0;
-  // Whether answered() wants every query at every leaf, changed or not.
+  // Returns whether answered() wants every query at every leaf, changed or not.
   virtual bool wants_all() const = 0;
 
   // [target] Runs one query.
   virtual void run(QueryId query, ResultBuffer* result) = 0;
   // Writes down the result of a query's execution that did not return.
   virtual void ended(QueryId, const Outcome& outcome, ResultBuffer* result) { put_failure(outcome, result); }
-  // What a bystander answers when its key notices nothing, or when the intruder does not return.
+  // Returns a bystander's answer if its key notices nothing, or if the intruder does not return.
   virtual std::string_view undisturbed() const { return {}; }
-  // [target] The buffer holds what its key's first query has given before the intruder, so many bytes, and behind it
-  // what it has given afterwards: makes it the bystander's answer.
+  // [target] Makes the bystander's answer from the buffer. Its first `before` bytes are the answer of the key's first
+  // query before the intruder; the rest is the query's answer afterwards.
   virtual void noticed(size_t before, ResultBuffer* answers) const {
     if (answers->view().substr(0, before) != answers->view().substr(before)) return;
     answers->clear();
     answers->put(undisturbed().data(), undisturbed().size());
   }
 
-  // Judges. kExplain: give me the image that shows it, through explained().
+  // A subject's judgement of an answer. kExplain: the answer is bad, and the explorer is to pass an image that shows it
+  // to explained().
   enum class Judgement : uint8_t { kGood, kBad, kExplain };
   virtual Judgement recovered(int depth, const Outcome& outcome, std::string_view result) = 0;
   virtual Judgement answered(int depth, QueryId query, std::string_view result) = 0;
@@ -135,7 +138,7 @@ class Subject {
                          const Image& image) = 0;
 };
 
-// Every query that the open table can be asked, group by group.
+// Returns every query that the open table can be asked, group by group.
 std::vector<QueryId> all_queries(Subject* subject);
 
 }  // namespace powercut
