@@ -193,7 +193,7 @@ void Executor::load_slowly(uint64_t address, uint64_t size) {
       recovery_.read(line, mask);
     } else if (const uint64_t undecided = memory_.undecided(line, mask); undecided != 0) {
       if (decisions_ == nullptr) {
-        // A load without a state to go on in: by code that nobody instrumented.
+        // There is no state in which the execution could go on: uninstrumented code made this load.
         lost_ = true;
         runner_.stop(Outcome{});
       }
@@ -210,7 +210,8 @@ bool Executor::is_undecided(uint64_t address, uint64_t size) const {
   return undecided;
 }
 
-// In a stretch. What the load reads is noted here: nobody announces it when the code goes on.
+// Called in a stretch. The bytes that the load reads are noted here: no hook announces the load again when the code
+// goes on.
 void Executor::on_branch(uint64_t address, uint64_t size, LiveState live) {
   const QuietHeap quiet;
   for_each_line(address - kPoolBase, end_in_pool(address, size), [this](uint64_t line, uint64_t mask) {
@@ -247,7 +248,7 @@ void Executor::store_off_stack(uint64_t address, uint64_t size, uint32_t flags, 
   check_store(address, size, place);
   before_change(address, size);
   if (!memory_.pool_range().holds(address, size)) return;
-  // A piece continues one that the pool has; those in other memory are not the medium's.
+  // A piece continues an earlier piece in the pool; pieces in other memory are not the medium's.
   if (!in_pieces_) flags &= ~uint32_t{POWERCUT_STORE_CONTINUES};
   in_pieces_ = true;
   store_to_pool(address, {static_cast<const uint8_t*>(value), size}, flags, place);

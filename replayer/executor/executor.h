@@ -1,7 +1,7 @@
-// Runs target code (recovery, queries) inside the engine on a crash image, and takes everything back.
+// Runs target code (recovery, queries) inside the engine on a crash image, and undoes all its effects.
 //
 // The pool and the target's heap are mapped once, at fixed addresses, back to back. Instrumented code calls the hooks
-// before each access; the executor hears them, and hands each on to the part that it concerns:
+// before each access. The executor receives each call and hands it on to the part that it concerns:
 //   UndecidedMemory   bytes are decided when they are first loaded; old words go to a journal; undo() restores them
 //   ReadLog           what was loaded; WriteLog: what was stored
 //   RecoveryFollower  a recovery's steps in order, and the power cuts among them
@@ -48,12 +48,12 @@ class Executor {
     std::vector<MemoryRange> globals;  // the target's writable data
     // Code that is not the target's: a fault in here is a failure of the harness and kills the process.
     MemoryRange own_code = {};
-    bool pool_is_mapped = false;  // by map_pool(), in this process or the one that it was forked from
+    bool pool_is_mapped = false;  // by map_pool(), in this process or in its parent before fork()
     std::vector<CodeEdit> edits = {};
     bool list_sites = false;  // keep recovery().sites()
-    // Called when an execution has ended, in every process in which it did: target code may have forked.
+    // Called when an execution has ended, in every process in which one ends: target code may have forked.
     std::function<void()> after_each = {};
-    // Set from outside when whoever runs executions is to leave off, in the middle of a crash point; null: never.
+    // Set from outside when no more executions are to run, even in the middle of a crash point; null: never.
     const std::atomic<bool>* stop = nullptr;
   };
   explicit Executor(const Options& options);
@@ -62,11 +62,11 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   const Options& options() const { return options_; }
-  // What was not executed by now is not to be: the crash point at hand is left, and counts as not covered.
+  // Returns whether no more executions are to run. The crash point at hand is left then, and counts as not covered.
   bool stopped() const { return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed); }
   // The pool's bytes, for the engine.
   uint8_t* pool() const { return memory_.pool(); }
-  // What target code is told: where its pool begins. Nothing can be accessed there.
+  // The address at which target code believes its pool to begin. Nothing can be accessed there.
   uint8_t* pool_address() const { return reinterpret_cast<uint8_t*>(kPoolBase); }
   uint64_t pool_size() const { return options_.pool_size; }
 
@@ -82,27 +82,28 @@ class Executor {
 
   // Calls `body` with hooks on. `decisions` decides undecided bytes.
   Outcome run(Decisions* decisions, const std::function<void()>& body);
-  // Recovery: run() that also follows its stores. Cuts at fresh crash points inside it go to `cuts` if not null.
+  // Runs recovery: like run(), and follows its stores. Cuts at fresh crash points inside recovery are appended to
+  // `cuts`, unless null.
   Outcome run_recovery(Decisions* decisions, std::vector<Cut>* cuts, const std::function<void()>& body);
-  // Recovery whose effects go to `listener`; loads of undecided bytes take the first alive candidate's value.
+  // Runs recovery and tells `listener` its effects; loads of undecided bytes take the first alive candidate's value.
   Outcome run_listened(PathListener* listener, const std::function<void()>& body);
-  // An execution that ends at its first load of undecided bytes, if there is one: it can go on there.
+  // The place where an execution has ended at its first load of undecided bytes; the execution can go on there.
   struct Branch {
     MachineState machine;
     uint64_t address = 0, size = 0;  // of the load
     bool in_pieces = false;
   };
   struct Stretch {
-    Outcome outcome;               // where it has ended
-    std::optional<Branch> branch;  // where it has not
-    bool lost = false;             // it has loaded undecided bytes, and cannot go on there
+    Outcome outcome;               // the query's, if the stretch reached its end
+    std::optional<Branch> branch;  // the load at which the stretch ended; else nothing
+    bool lost = false;             // true: it has loaded undecided bytes, and cannot go on there
   };
   Stretch run_to_branch(const std::function<void()>& body);
   // `restore` puts memory as it was at the branch, with the bytes of its load decided.
   Stretch go_on(const Branch& branch, absl::FunctionRef<void()> restore);
-  // There are no more stretches for now: loads need not ask whether they branch.
+  // Ends a series of stretches: from here on loads need not ask whether they branch.
   void end_stretches();
-  // Loads by all executions so far.
+  // Returns the number of loads by all executions so far.
   uint64_t loads() const { return loads_; }
 
  private:
@@ -115,12 +116,12 @@ class Executor {
   }
   void on_rmw_begin(uint64_t address, uint64_t size, CodePlace place);
   void on_rmw_end(uint64_t address, uint64_t size, CodePlace place);
-  // Memory of the target changes in a function that stands in for libc's.
+  // Called before a function that stands in for libc's changes memory of the target.
   void before_change(uint64_t address, uint64_t size);
   void load_slowly(uint64_t address, uint64_t size);
   void fence(FenceKind kind, CodePlace place);
   void on_steps(LiveState live);
-  // Where the part of an access that lies in the pool ends, as an offset.
+  // Returns the offset at which the part of an access that lies in the pool ends.
   uint64_t end_in_pool(uint64_t address, uint64_t size) const {
     return std::min(address - kPoolBase + size, options_.pool_size);
   }

@@ -23,7 +23,7 @@ class ExecutorFixture : public ::testing::Test {
              .globals = {{reinterpret_cast<uint64_t>(&target_global), reinterpret_cast<uint64_t>(&target_global + 1)}},
              .own_code = {}}) {}
 
-  // Runs `body` down every path; returns what each left in `seen`, in order.
+  // Runs `body` down every path; returns the results of all paths, in order.
   template <typename Body>
   std::vector<uint64_t> paths(const Body& body) {
     Decisions decisions;

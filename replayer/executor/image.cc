@@ -9,7 +9,7 @@ namespace powercut {
 Image CutLevels::image(const Executor& executor) const {
   Image out;
   out.levels.resize(levels_.size());
-  // What a deeper level's choice makes of the line at the nearest cut above that left it open.
+  // The content that a deeper level's choice fixes for a line at the nearest cut above that left the line open.
   struct Fixed {
     uint32_t content;
     bool decided;

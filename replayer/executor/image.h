@@ -14,7 +14,7 @@ struct Image {
     uint64_t line = 0;
     Content content;
     uint32_t candidates = 0;
-    bool decided = false;  // the execution observed something that singles out some candidates
+    bool decided = false;  // true: the execution observed bytes that rule out some candidates
   };
   std::vector<std::vector<Line>> levels;  // [0]: the first cut; [d]: the cut inside the d-th recovery
   struct Nested {
@@ -28,13 +28,13 @@ struct Image {
 // The cuts that the exploration is under, outermost first.
 class CutLevels {
  public:
-  // `nested` says how the level came to be; nothing for the first.
+  // Begins a level. `nested` tells the cut that led to the level; it is empty for the first level.
   void push(LineSets sets, Image::Nested nested) { levels_.push_back({std::move(sets), std::move(nested)}); }
   void pop() { levels_.pop_back(); }
   void replace_first(LineSets sets) { levels_.front().sets = std::move(sets); }
 
-  // An image that the execution at hand cannot tell from any other that is still alive: for every line a content
-  // with as little lost as possible; a nested level's choice fixes what its line had at the cut before.
+  // Returns an image that the execution at hand cannot tell from any other image that is still alive. Every line has a
+  // content with as little lost as possible. A nested level's choice fixes the content of its line at the cut before.
   Image image(const Executor& executor) const;
 
  private:

@@ -51,7 +51,7 @@ TEST_F(ImageTest, ShowsAsLittleLostAsTheExecutionAllows) {
   EXPECT_FALSE(find(observed.levels[0], 1)->decided);
 }
 
-// What the line holds after the second cut says what it held after the first.
+// The line's content after the second cut determines its content after the first cut.
 TEST_F(ImageTest, ANestedChoiceFixesTheCutBefore) {
   cut({&first_, &second_});
   LineSet child = line_set(0, {content({1, 9}), content({2, 9}), content({3})});

@@ -1,16 +1,17 @@
-// Tells a loop that never ends from one that is long.
+// Tells a loop that never ends from a long loop.
 //
 // Every loop turn and every call of target code is a step. After 4096 steps, 8192, 16384 and so on, and once more when
-// the budget is spent, the machine's state is kept at one step and compared with that at each of the next ones, for a
-// 64th of the steps taken. It is kept anew after 1, 2, 4, 8 and so on of them (Brent's algorithm): what the hooks have
-// left below the stack before they began to watch is found in uninitialised words of later frames, and is not there
-// again. The state is all that the code's next instructions depend on: where it is, the registers
-// that a call keeps, its stack from there up, and memory. Memory is compared through the journal of old words, which
-// holds each word that was stored to since. Where the state comes back, the same instructions follow for ever: target
-// code is deterministic, and whatever it is given from outside (clock, randomness) is in the state, too. A loop that
-// does not come back within its budget is not known to end, nor to go on.
+// the budget is spent, a *look* begins. At its first step the machine's state is kept. The kept state is compared with
+// the state at each of the next steps; the look takes a 64th of the steps taken so far. The state is kept anew after 1,
+// 2, 4, 8 and so on of these steps (Brent's algorithm). The reason: before the look, the hooks have left words below
+// the stack. Later frames find these words in uninitialised memory, and they do not come back. The state is all that
+// the code's next instructions depend on: the program counter, the registers that a call keeps, the stack from there
+// up, and memory. Memory is compared through the journal of old words, which holds each word that was stored to since.
+// If the state comes back, the same instructions follow for ever: target code is deterministic, and all input from
+// outside (clock, randomness) is in the state, too. If the state does not come back within the budget, the loop is not
+// known to end, nor to go on.
 //
-// Not seen: what code without instrumentation changes besides its stack (a position in a file).
+// Not seen: changes by uninstrumented code outside its stack (a position in a file).
 #ifndef POWERCUT_REPLAYER_EXECUTOR_LOOP_WATCH_H_
 #define POWERCUT_REPLAYER_EXECUTOR_LOOP_WATCH_H_
 
@@ -20,8 +21,8 @@
 
 namespace powercut {
 
-// What __powercut_out_of_steps hands over (tracer/runtime/hooks.h): six registers, the return address, then the
-// caller's stack.
+// The state that __powercut_out_of_steps hands over (tracer/runtime/hooks.h): six registers, the return address, then
+// the caller's stack.
 struct LiveState {
   const uint64_t* words = nullptr;
   const void* pc() const { return reinterpret_cast<const void*>(words[6]); }
@@ -33,16 +34,17 @@ class LoopWatch {
   static constexpr int64_t kFirstLook = 4096;
   enum class Found : uint8_t { kNothing, kRepeats, kSpent };
 
-  // An execution begins. Returns the steps until step() is to be called.
+  // Begins an execution. Returns the number of steps after which step() is to be called.
   int64_t begin(int64_t budget);
-  // Those steps are taken. `stack_end`: what lies above is the engine's. `same_memory(mark)`: whether memory is as it
-  // was when `mark()` was asked. `granted`: steps until the next call.
+  // Call it when the granted steps are taken. `stack_end`: the end of target code's stack; words above are the
+  // engine's. `mark()` names the present memory; `same_memory(mark)` returns whether memory is as it was then.
+  // `granted` gets the steps until the next call.
   Found step(LiveState live, const uint64_t* stack_end, const std::function<uint64_t()>& mark,
              const std::function<bool(uint64_t)>& same_memory, int64_t* granted);
-  // The state has come back, and what others have done since will change it: the watch begins again, and the steps of
-  // the execution go on. Returns as begin().
+  // Restarts the watch after the state has come back, since other threads will change the state. The count of steps
+  // goes on. Returns the steps until step() is to be called.
   int64_t go_on();
-  // While it looks, every store must be in the journal.
+  // Returns whether a look is going on: every store must be in the journal then.
   bool looking() const { return looking_; }
   int64_t steps() const { return steps_; }
 

@@ -107,7 +107,7 @@ TEST_F(LoopWatchTest, ALoopThatAllocatesAndCountsInWhatItFreesIsNotKnownToGoOn) 
             Outcome::Kind::kUnknown);
 }
 
-// What it leaks makes each turn another state.
+// The leaked memory makes each turn another state.
 TEST_F(LoopWatchTest, ALoopThatLeaksIsNotKnownToGoOn) {
   EXPECT_EQ(run([] {
               for (;; step()) testing::store_to<uint64_t>(static_cast<uint64_t*>(malloc(16)), 1);

@@ -1,5 +1,6 @@
-// What a processor holds while target code runs, so that the code can be let go on there once more: besides memory, all
-// that its next instructions depend on. It is taken in a hook, so that registers which a call may change are dead.
+// The state of a processor while target code runs: besides memory, all that the code's next instructions depend on.
+// Code can be let go on in such a state once more. The state is taken in a hook, where registers that a call may change
+// are dead.
 #ifndef POWERCUT_REPLAYER_EXECUTOR_MACHINE_STATE_H_
 #define POWERCUT_REPLAYER_EXECUTOR_MACHINE_STATE_H_
 
@@ -8,7 +9,8 @@
 
 namespace powercut {
 
-// What the C++ runtime keeps of a thread's exceptions (Itanium C++ ABI, 2.2.2): those caught, and how many are not yet.
+// The C++ runtime's record of a thread's exceptions (Itanium C++ ABI, 2.2.2): the caught exceptions, and the number of
+// uncaught ones.
 struct ExceptionState {
   void* caught;
   unsigned uncaught;
@@ -24,10 +26,10 @@ struct MachineState {
   bool beside = false;  // the table's own threads work
 };
 
-// Calls function(argument) on a stack that ends at `stack_end`, of the same thread. No exception may leave it.
+// Calls function(argument) in this thread, on a stack that ends at `stack_end`. No exception may leave the function.
 extern "C" void powercut_enter(const uint64_t* stack_end, void (*function)(void*), void* argument);
-// Puts `words` to `at`, which lies below `stack_end`, and goes on in that state. It returns when the function that
-// powercut_enter() was given at the same stack returns.
+// Copies `words` to `at`, which lies below `stack_end`, and goes on in that state; the hook returns `result` there.
+// powercut_go_on() returns when the function that powercut_enter() called on the same stack returns.
 extern "C" void powercut_go_on(const uint64_t* stack_end, const uint64_t* at, const uint64_t* words, uint64_t count,
                                uint64_t result);
 

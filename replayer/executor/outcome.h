@@ -16,12 +16,12 @@ struct Outcome {
     kException,
     kSteps,  // its state repeats: it would never end
     kWildStore,
-    kUnknown  // powercut cannot say how it goes on (text): neither good nor a finding
+    kUnknown  // powercut cannot follow the execution (`text`): neither good nor a finding
   };
   Kind kind = Kind::kReturned;
   int signal = 0;
   uint64_t address = 0;         // faulting or wild address
-  std::string text;             // exception or assertion text; kUnknown: what could not be followed
+  std::string text;             // exception or assertion text; kUnknown: the reason
   std::vector<uint64_t> stack;  // return addresses, innermost first
   bool returned() const { return kind == Kind::kReturned; }
 };

@@ -18,7 +18,8 @@ std::string absolute(const char* name) {
   return realpath(path, resolved) == nullptr ? std::string(name) : std::string(resolved);
 }
 
-// The dynamic linker's own: the address of a variable in the calling thread's block of a module.
+// The dynamic linker's own type and function. The function returns the address of a variable in the calling thread's
+// block of a module.
 struct TlsIndex {
   size_t module, offset;
 };

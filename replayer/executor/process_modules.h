@@ -16,23 +16,23 @@ struct ProcessModule {
   uint64_t bias = 0;   // address - offset in the file image
   std::vector<MemoryRange> segments;
   std::vector<MemoryRange> writable;
-  MemoryRange thread_local_data;  // this thread's, empty when the module has none
+  MemoryRange thread_local_data;  // range of this thread; empty if the module has none
 };
 
-// Makes the thread-local data of every module exist: the dynamic linker allocates it when it is used first, and what a
-// first use inside an execution allocates would be gone with it.
+// Returns the loaded modules, and makes the thread-local data of every module exist. The dynamic linker allocates
+// thread-local data at its first use, and an allocation inside an execution would be undone with the execution.
 std::vector<ProcessModule> process_modules();
 const ProcessModule* module_at(const std::vector<ProcessModule>& modules, const std::string& path);
 
-// What the target may store to outside the pool, its heap and its stack: data and thread-local data of its library and
-// of those that came with it (they are not in `before`), what they allocated while they were loaded, the C++ library's
-// data, which its headers store to, and errno. Ranges that share a page with memory of the engine are left out when
-// `whole_pages` are asked for.
+// Returns the ranges that the target may store to outside the pool, its heap and its stack. They are: data and
+// thread-local data of the target's library and of the libraries that came with it (modules not in `before`); memory
+// that these libraries allocated while they were loaded; the C++ library's data, which its headers store to; and errno.
+// With `whole_pages`, ranges that share a page with memory of the engine are left out.
 std::vector<MemoryRange> target_globals(const std::vector<ProcessModule>& before,
                                         const std::vector<ProcessModule>& loaded, const ProcessModule& own,
                                         bool whole_pages = false);
 
-// Assigns trace-wide module numbers, starting from a trace's own table.
+// Assigns module numbers of a trace, starting from the trace's own table.
 class FrameResolver {
  public:
   FrameResolver(std::vector<TraceModule> known, std::vector<ProcessModule> loaded)

@@ -1,8 +1,9 @@
-// What target code loads: lines of the pool with the bytes of them, and words of its heap with the bits of them.
+// A log of the loads of target code: lines of the pool with masks of bytes, and words of the target's heap with masks
+// of bits.
 //
-// A query is a function of what it reads, so this is what decides whether it can answer something new (novelty.h). Each
-// begin() starts a new epoch: what is kept of a line or word counts only where its stamp is that of the epoch, so that
-// nothing needs clearing.
+// A query is a function of the bytes that it loads. Therefore the log decides whether the query can answer something
+// new (novelty.h). Each begin() starts a new epoch. The entry of a line or word counts only if its stamp is the number
+// of the epoch, so that nothing needs clearing.
 #ifndef POWERCUT_REPLAYER_EXECUTOR_READ_LOG_H_
 #define POWERCUT_REPLAYER_EXECUTOR_READ_LOG_H_
 
@@ -18,34 +19,37 @@ namespace powercut {
 
 class ReadLog {
  public:
-  // `heap`: all that the target's heap may ever take. `lines` outlives this.
+  // `heap`: all addresses that the target's heap may ever take. `lines` outlives this.
   ReadLog(MemoryRange heap, LineTable* lines);
 
-  // What the code loads from here on, once each; of the heap only what lies below `heap_end`.
+  // Clears the log. Loads from here on are noted, each line and word once; loads of the heap only below `heap_end`.
   void begin(uint64_t heap_end);
-  // Loads of the heap are followed at first: code loads from its heap more often than from the pool.
+  // Says whether loads of the heap are noted; they are at first. Code loads from its heap more often than from the
+  // pool.
   void want_heap(bool wanted) { wants_heap_ = wanted; }
   bool wants_heap() const { return wants_heap_; }
-  // Loads are of interest from the pool's beginning up to here. What lies behind in the heap is the execution's own.
+  // Returns the address up to which loads are of interest, from the pool's beginning. Heap behind this address is the
+  // execution's own.
   uint64_t end() const { return wants_heap_ ? std::max(heap_end_, heap_.begin) : heap_.begin; }
 
   const std::vector<uint64_t>& lines() const { return loaded_lines_; }
   const std::vector<uint64_t>& words() const { return loaded_words_; }  // addresses in the heap
-  // The bytes of a line that were loaded.
+  // Returns the bytes of a line that were loaded.
   uint64_t mask(uint64_t line) const {
     const LineInfo& info = (*lines_)[line];
     return info.read_stamp == epoch_ ? info.read_mask : 0;
   }
-  // The bits of a word of the heap that were loaded. The rest may be padding, which holds whatever the stack held.
+  // Returns the bits of a word of the heap that were loaded. The other bits may be padding, with whatever the stack
+  // held.
   uint64_t bits(uint64_t word) const {
     const Word& info = words_[index_of(word)];
     return info.stamp == epoch_ ? info.bits : 0;
   }
-  // Whether any execution has loaded from the line.
+  // Returns whether any execution has loaded from the line.
   bool ever(uint64_t line) const { return (*lines_)[line].ever_read != 0; }
 
   // ---- for the hooks --------------------------------------------------------------------------
-  // True, and noted, when something of the line was loaded before.
+  // Notes a load if a part of the line was loaded before in this epoch, and returns whether that was so.
   bool note_again(uint64_t line, uint64_t mask) {
     LineInfo& info = (*lines_)[line];
     if (info.read_stamp != epoch_) [[unlikely]]
@@ -53,7 +57,7 @@ class ReadLog {
     info.read_mask |= mask;
     return true;
   }
-  // A line of which nothing was loaded yet.
+  // Notes the first load from a line in this epoch.
   void note_first(uint64_t line, uint64_t mask);
   void note_heap(uint64_t address, uint64_t size) {
     const uint64_t in_word = address % 8;

@@ -1,4 +1,4 @@
-// What an execution has loaded, once each.
+// Tests that the log lists the lines and words that an execution has loaded, each once.
 #include <gtest/gtest.h>
 
 #include "replayer/executor/executor_fixture.h"

@@ -1,9 +1,9 @@
-// Follows a recovery while it runs: what it reads of the medium, stores, flushes and fences, in order.
+// Follows a recovery while it runs: its reads of the medium, stores, flushes and fences, in order.
 //
-// What a recovery does is a function of what it reads of the medium, word by word, each byte once: bytes that it has
-// read or stored before are left out, since the execution determines them. A listener enters these steps into the trie;
-// the eager way collects the cuts among them instead. Edits of the code (CodeEdit) are made here, above everything that
-// follows recovery, so that no way of following it can disagree.
+// A recovery is a function of the bytes that it reads of the medium, word by word, each byte once. Bytes that the
+// recovery has read or stored before are left out, since the execution determines them. A listener enters these steps
+// into the trie; the eager explorer collects the cuts among the steps instead. Edits of the code (CodeEdit) are made
+// here, before any listener hears of a step, so that no two followers can disagree.
 #ifndef POWERCUT_REPLAYER_EXECUTOR_RECOVERY_FOLLOWER_H_
 #define POWERCUT_REPLAYER_EXECUTOR_RECOVERY_FOLLOWER_H_
 
@@ -23,13 +23,13 @@
 
 namespace powercut {
 
-// A change of what target code does, at accesses to the pool whose call stack begins with `stack`: as if the code had
-// been compiled without that flush or fence, or with some more after that store (checker/EDITS.md).
+// A change of target code, at accesses to the pool whose call stack begins with `stack`. The code runs as if compiled
+// without a flush or fence, or with additional ones after a store (checker/EDITS.md).
 struct CodeEdit {
   static constexpr size_t kMostFrames = 256;
   std::vector<uint64_t> stack;        // return addresses, innermost first; not empty
-  bool drop = false;                  // of a flush or fence: it is ignored
-  bool flush = false, fence = false;  // else, after a store: `clwb` of its lines, `sfence`
+  bool drop = false;                  // true: the flush or fence is ignored
+  bool flush = false, fence = false;  // otherwise, after a store: adds `clwb` of its lines, adds `sfence`
 };
 
 // A place of recovery's code that flushed or fenced.
@@ -44,7 +44,8 @@ struct FlushSite {
 class PathListener {
  public:
   virtual ~PathListener() = default;
-  // `word`: offset of an aligned 8-byte word; `bytes`: which of its bytes; `value`: theirs, the others zero.
+  // `word`: offset of an aligned 8-byte word; `bytes`: mask of the bytes read; `value`: the word with all other bytes
+  // zero.
   virtual void read(uint64_t /*word*/, uint8_t /*bytes*/, uint64_t /*value*/) {}
   virtual void store(uint64_t /*offset*/, std::span<const uint8_t>, uint32_t /*flags*/, CodePlace) {}
   virtual void flush(uint64_t /*offset*/, FlushKind) {}
@@ -53,11 +54,12 @@ class PathListener {
   virtual bool behind_fence(LiveState) { return true; }
 };
 
-// The most that one recovery did, and the call stack of what took it there.
+// The greatest numbers of stores, flushes, fences and lines read that one recovery reached, each with the call stack of
+// the step that reached it.
 //
-// It is the most over all crash states, though not every state has an execution of its own: what a recovery does is a
-// function of what it reads, and a way that the trie follows instead of running it was run before
-// (RecoveryTrie::clear() forgets ways, never these numbers).
+// The numbers hold over all crash states, though not every state has an execution of its own. A recovery is a function
+// of the bytes that it reads, and a way that the trie follows was run before. RecoveryTrie::clear() forgets ways, never
+// these numbers.
 struct RecoveryPeaks {
   struct Peak {
     uint64_t value = 0;
@@ -79,53 +81,54 @@ class RecoveryFollower {
   RecoveryFollower(const Options& options, UndecidedMemory* memory, LineTable* lines)
       : options_(options), memory_(memory), lines_(lines) {}
 
-  // An execution of recovery begins. Cuts at its crash points that are fresh (Decisions) go to `cuts`, if not null.
+  // Begins an execution of recovery. Cuts at its fresh crash points (Decisions) are appended to `cuts`, unless null.
   void begin(Decisions* decisions, std::vector<Cut>* cuts);
-  // The same, for a listener instead.
+  // Begins an execution of recovery whose steps `listener` hears.
   void begin(Decisions* decisions, PathListener* listener);
   void end();
   bool active() const { return decisions_ != nullptr; }
 
-  // The cut right after the recovery that ran last; nothing when it stored nothing.
+  // Returns the cut right after the recovery that ran last; nothing if this recovery stored nothing.
   std::optional<Cut> cut_after();
   // The recovery's stores so far.
   const std::vector<NestedStore>& stores() const { return nested_->stores(); }
-  // Digest of what the last recovery read of the medium, in order: its leaf in the recovery trie.
+  // Returns the digest of the last recovery's reads of the medium, in order. The digest names its leaf in the recovery
+  // trie.
   uint64_t path() const { return path_; }
   const RecoveryPeaks& peaks() const { return peaks_; }
   // Flushes of the pool and fences that recovery made, with their numbers; with `list_sites`.
   const absl::btree_map<FlushSite, uint64_t>& sites() const { return sites_; }
 
   // ---- for the hooks, while it is active -----------------------------------------------------------
-  // Bytes of a line are loaded. What of them is undecided is decided.
+  // Notes a load of bytes of a line, and decides the undecided bytes among them.
   void read(uint64_t line, uint64_t mask);
-  // It has loaded from so many lines.
+  // Notes that the recovery has loaded from `number` lines.
   void lines_read(uint64_t number, CodePlace place);
-  // Bytes of the pool are stored; memory may show them already, or only when the hook has returned.
+  // Notes a store to the pool; memory may show the bytes already, or only when the hook has returned.
   void store(uint64_t offset, std::span<const uint8_t> bytes, uint32_t flags, CodePlace place);
   void flush(uint64_t offset, FlushKind kind, CodePlace place);
   void fence(FenceKind kind, CodePlace place);
-  // Whether there was a fence since the last call, and somebody wants to hear of the step behind it.
+  // Returns whether there was a fence since the last call, and the listener wants to hear of the step behind the fence.
   bool take_fenced() { return std::exchange(fenced_, false); }
   bool behind_fence(LiveState live);
 
  private:
-  // The bytes of `mask` that this recovery has not read or stored before; they are noted.
+  // Returns the bytes of `mask` that this recovery has not read or stored before, and notes them as seen.
   uint64_t first_seen(uint64_t line, uint64_t mask);
   void begin_path(Decisions* decisions);
   void cut();
-  // One more of what a recovery does. Only a number that none has reached yet costs anything.
+  // Counts one more step of a kind. Only a number that no recovery has reached yet takes time, for its call stack.
   void count(uint64_t* of_this_recovery, RecoveryPeaks::Peak* peak, CodePlace place) {
     if (++*of_this_recovery > peak->value) [[unlikely]]
       *peak = {*of_this_recovery, place.stack()};
   }
-  // What the edits of the code say of an access.
+  // Returns the union of the edits that apply to an access.
   CodeEdit edits_at(CodePlace place) const;
   void note_site(bool fence, uint8_t code, CodePlace place);
-  // A flush of the pool or a fence, by the target's code or an edit of it.
+  // Each makes a flush of the pool or a fence, by the target's code or by an edit.
   void make_flush(uint64_t offset, FlushKind kind, CodePlace place);
   void make_fence(CodePlace place);
-  // The return addresses that are not the engine's.
+  // Returns the return addresses that are not the engine's.
   std::vector<uint64_t> foreign(std::vector<uint64_t> stack) const;
 
   Options options_;

@@ -87,7 +87,7 @@ TEST_F(RecoveryFollowerTest, TheMediumBelowASecondCutIsWhatTheFirstOneLeft) {
   const auto cut = executor_.recovery().cut_after();
   executor_.memory().undo(start);
   ASSERT_TRUE(cut);
-  // Recovery saw 2: the content with 1 is out. What it stored may have persisted on either of the others.
+  // Recovery saw 2: the content with 1 is out. Recovery's store may have persisted on either of the other contents.
   const std::vector<LineSet> child = executor_.memory().child(*cut);
   EXPECT_EQ(contents_of(child, 0), words({{2, 20}, {2, 30}, {2, 20, 5}, {2, 30, 5}}));
   for (size_t i = 0; i < child[0].contents.size(); ++i) {
@@ -182,7 +182,7 @@ TEST_F(RecoveryFollowerTest, TheLeafOfARecoveryIsWhatItLoaded) {
 class EditedExecutorTest : public ::testing::Test {
  protected:
   using Left = decltype(contents_of({}, 0));
-  // What recovery leaves of line 0 after its return, under `edits`.
+  // Returns the contents of line 0 that recovery may leave after its return, under `edits`.
   static Left after_return(std::vector<CodeEdit> edits, const std::function<void()>& body,
                            size_t* cuts_inside = nullptr) {
     Executor executor(

@@ -57,10 +57,10 @@ void set_exception_state(const ExceptionState& state) {
 
 // Target code's stack begins so far below whoever runs it first, so that its addresses do not depend on the caller.
 constexpr uint64_t kEngineStack = 64 * 1024;
-// What is cleared of the stack: what earlier calls left there would be found in the padding of objects.
+// Size of the stack that is cleared: bytes of earlier calls would be found in the padding of objects.
 constexpr uint64_t kClearedStack = 8 * 1024;
 
-// What memory holds that a variant of an execution has not initialised.
+// The byte in memory that a variant of an execution has not initialised.
 constexpr uint8_t kOtherFill = 0xA7;
 
 #if defined(__has_feature) && __has_feature(address_sanitizer)
@@ -75,9 +75,9 @@ void copy_stack(const uint64_t* from, size_t count, uint64_t* to) { std::memcpy(
 // Sentences beyond these say nothing new to anyone.
 constexpr size_t kMostDoubts = 16;
 
-// Signals that a fault of target code raises. Any other signal, and one of these outside an execution, is ours.
-// So is a fault of an instruction of the engine while target code runs (a hook, a query's own code): taken for
-// the target's, it would be a finding that nobody can fix. The process dies, and its parent says `unknown`.
+// Signals that a fault of target code raises. Any other signal, and any signal outside an execution, is the engine's
+// own. A fault of an instruction of the engine while target code runs (a hook, a query's own code) is the engine's,
+// too. As a finding of the target it could not be fixed by anyone. The process dies, and its parent says `unknown`.
 
 // Where glibc keeps what an assertion, or its own checks of the heap, have printed before the abort; null without one.
 struct AbortMessage {
@@ -186,8 +186,9 @@ TargetRunner::~TargetRunner() {
   unwatch_traps();
 }
 
-// It has touched the pool; or the target calls functions of it that are not known to store nothing, such as those that
-// balance a std::map, which touch the heap alone. Libraries may be loaded between two executions.
+// Uninstrumented code counts as met if it has touched the pool. It also counts if the target calls uninstrumented
+// functions that may store. Functions that balance a std::map are an example: they touch the heap alone. Libraries may
+// be loaded between two executions.
 bool TargetRunner::met_other_code() {
   static uint32_t modules = 0;
   static bool calls_others = false;
@@ -243,7 +244,7 @@ Outcome TargetRunner::go_on(uint64_t load_end, const MachineState& state, uint64
   });
 }
 
-// On target code's stack. Nothing that it throws goes further.
+// Calls the body on target code's stack. No exception leaves the function.
 void TargetRunner::call(void* self) {
   auto* runner = static_cast<TargetRunner*>(self);
   try {
@@ -274,7 +275,7 @@ Outcome TargetRunner::guard(uint64_t load_end, absl::FunctionRef<void()> prepare
   arena_events.fill = variant_ == 0 ? 0 : kOtherFill;
   memory_->begin_execution(variant_ == 0 ? 0 : kHeapShift);
   prepare();
-  // What an exception left by a jump has counted would be met by the next one.
+  // If a jump leaves an exception, its entry in the runtime's record would be met by the next exception.
   const ExceptionState exceptions = exception_state();
   errno = 0;
   // The one place that switches the target's heap on. Nothing below is unwound when the target is left by a jump.
@@ -359,15 +360,15 @@ bool TargetRunner::take_wanted_step() {
   return true;
 }
 
-// A loop that reads one word of the pool, over and over.
+// Returns a description of a loop that reads one word of the pool, over and over; empty for any other loop.
 std::string TargetRunner::waited_for() const {
   if (loaded_ == kNothing || several_loaded_) return "";
   return "it waits for the word at offset " + std::to_string(loaded_) + " of the pool, which nobody will change";
 }
 
 // On this frame nothing owns memory: an execution may be left in here, and gone on with. The state that has come back
-// is compared with the one that the work leaves only as long as the hooks kept every store, which is as long as nobody
-// looked at a further step.
+// is compared with the state after the work only if the journal has every store in between. If the watch has counted
+// further steps, stores may be missing, and the work counts as a change.
 bool TargetRunner::others_work() {
   if (work_beside.work == nullptr || beside_) return false;
   const uint64_t words = memory_->mark().words, heap = arena.top;

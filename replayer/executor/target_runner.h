@@ -1,8 +1,8 @@
-// Runs target code inside the engine, and comes back whatever it does.
+// Runs target code inside the engine, and returns whatever the code does.
 //
 // A signal, an exception, an abort, a loop that never ends or a spent step budget ends an execution as an Outcome: the
-// runner jumps out of target code, over frames that are never unwound, since all that they hold lives in the target's
-// heap. What uninstrumented code has changed of heap and globals is found by comparison and joins the journal.
+// runner jumps out of target code, over frames that are never unwound, since all that they own lies in the target's
+// heap. Changes of heap and globals by uninstrumented code are found by comparison and join the journal.
 #ifndef POWERCUT_REPLAYER_EXECUTOR_TARGET_RUNNER_H_
 #define POWERCUT_REPLAYER_EXECUTOR_TARGET_RUNNER_H_
 
@@ -32,7 +32,7 @@ class TargetRunner {
     int64_t step_budget = 0;
     // Code that is not the target's: a fault in here is a failure of the harness and kills the process.
     MemoryRange own_code = {};
-    // Called when an execution has ended, in every process in which it did: target code may have forked.
+    // Called when an execution has ended, in every process in which one ends: target code may have forked.
     std::function<void()> after_each = {};
   };
   // One per process: signal handlers and traps are process-wide. `memory` outlives this.
@@ -41,52 +41,52 @@ class TargetRunner {
   TargetRunner(const TargetRunner&) = delete;
   TargetRunner& operator=(const TargetRunner&) = delete;
 
-  // Calls `body` with hooks on; those for loads from the beginning of the pool up to `load_end`.
+  // Calls `body` with hooks on; hooks for loads are on from the beginning of the pool up to `load_end`.
   Outcome run(uint64_t load_end, const std::function<void()>& body);
-  // The machine's state in a hook.
+  // Returns the machine's state in a hook.
   MachineState state(LiveState live) const;
-  // Lets target code go on in a state that an earlier execution was in, with `result` as what the hook returned.
-  // `restore` puts memory back once the execution has begun.
+  // Lets target code go on in a state of an earlier execution, with `result` as the hook's return value. `restore` puts
+  // memory back once the execution has begun.
   Outcome go_on(uint64_t load_end, const MachineState& state, uint64_t result, absl::FunctionRef<void()> restore);
   bool running() const { return running_; }
 
-  // While `variant` is not 0, target code runs in another world (virtual_world.h), its heap begins elsewhere, and
-  // memory that it has not initialised holds something else. Call it between executions.
+  // Sets the variant; call it between executions. While `variant` is not 0, target code runs in another world
+  // (virtual_world.h). Its heap begins elsewhere, and uninitialised memory holds other bytes.
   static constexpr uint64_t kHeapShift = uint64_t{1} << 16;
   void set_variant(uint64_t variant) { variant_ = variant; }
-  // What earlier calls left on the stack would be found in the padding of objects that recovery copies to its heap. Two
-  // heaps that differ in nothing else are to be the same.
+  // Clears the stack below target code's end. Otherwise bytes of earlier calls would stand in the padding of objects
+  // that recovery copies to its heap. Two heaps that differ in nothing else are to be equal.
   void clear_stack_below();
-  // Whether code that nobody instrumented was met at the pool, ever, or the target calls such code: what it changes of
-  // heap and globals is looked for when an execution has ended.
+  // Returns whether uninstrumented code has ever accessed the pool, or whether the target calls such code. If so, its
+  // changes of heap and globals are looked for when an execution has ended.
   static bool met_other_code();
 
-  // Why results so far are not all that target code can do: a sentence each, few and distinct, in the order in which
-  // they came up. The verdict is `unknown` then, unless there are findings.
+  // Returns why the results so far are not all that target code can do: one sentence for each reason, few and distinct,
+  // in the order in which they came up. The verdict is `unknown` then, unless there are findings.
   const std::vector<std::string>& doubts() const { return doubts_; }
   void doubt(std::string sentence);
-  // " at <library>+0x<offset>" of the target's innermost frame of a stack; empty when it has none.
+  // Returns " at <library>+0x<offset>" of the target's innermost frame of a stack; empty if there is none.
   std::string place_of(const std::vector<uint64_t>& stack) const;
-  // Target code asked for these WorldSources, and did the same in every world that was tried.
+  // Notes that target code asked for these WorldSources, and did the same in every world that was tried.
   void note_sources(uint32_t sources) { sources_ |= sources; }
   uint32_t sources() const { return sources_; }
 
   // ---- for hooks and signal handlers -----------------------------------------------------------------
   // Ends the execution.
   [[noreturn]] void stop(Outcome outcome);
-  // The same: it did what the engine does not model. `sentence` says what.
+  // Ends the execution as kUnknown: target code did something that the engine does not model. `sentence` tells it.
   [[noreturn]] void give_up(std::string sentence, CodePlace place);
-  // The same: it does nothing new any more.
+  // Ends the execution as kSteps: its state repeats.
   [[noreturn]] void hang(CodePlace place, std::string what = "");
   void on_steps(LiveState live);
-  // A load of the pool.
+  // Notes a load of the pool, for waited_for().
   void note_load(uint64_t offset) {
     several_loaded_ = several_loaded_ || (loaded_ != kNothing && loaded_ != offset);
     loaded_ = offset;
   }
-  // The next loop turn or call is told of, whatever is left of the steps until on_steps().
+  // Makes the next loop turn or call reach on_steps(), however many steps are left until then.
   void want_step();
-  // Whether the step at hand is one that was wanted.
+  // Returns whether want_step() has asked for the step at hand.
   bool take_wanted_step();
   bool owns_code(uint64_t pc) const { return options_.own_code.holds(pc, 1); }
   bool on_stack(uint64_t address, uint64_t size) const { return stack_.holds(address, size); }
@@ -97,7 +97,7 @@ class TargetRunner {
   static void call(void* self);
   void place_stack();
   std::string waited_for() const;
-  // Lets the table's own threads work once (work_beside.h). False: nothing has changed by that.
+  // Lets the table's own threads work once (work_beside.h). Returns false if their work has changed nothing.
   bool others_work();
 
   Options options_;
@@ -109,12 +109,13 @@ class TargetRunner {
   uint32_t sources_ = 0;
   LoopWatch loop_;
   bool beside_ = false;  // the table's own threads work, within a query whose state has come back
-  // Since the state was kept that a loop is compared with.
+
+  // The loads since the state was kept that a loop is compared with.
   static constexpr uint64_t kNothing = ~uint64_t{0};
-  uint64_t loaded_ = kNothing;  // from which offset of the pool
+  uint64_t loaded_ = kNothing;  // offset of the last load of the pool
   bool several_loaded_ = false;
   std::optional<int64_t> steps_left_;    // while the next step is wanted
-  const uint64_t* stack_end_ = nullptr;  // of target code: in each execution the same, whoever calls
+  const uint64_t* stack_end_ = nullptr;  // end of target code's stack: equal in each execution, whoever calls
   uint64_t heap_at_look_ = 0;
   OtherMemory other_memory_;
   std::vector<std::string> doubts_;

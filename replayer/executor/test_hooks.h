@@ -10,7 +10,7 @@
 
 namespace powercut::testing {
 
-// As target code knows it: only hooks may be told.
+// Returns an address of the pool as target code knows it; only hooks may be given this address.
 inline uint8_t* at(uint64_t offset) { return reinterpret_cast<uint8_t*>(kPoolBase) + offset; }
 
 template <typename T>
@@ -37,7 +37,7 @@ void store_to(T* address, T value, uint32_t flags = 0) {
   std::memcpy(address, &value, sizeof value);
 }
 
-// By offset in the pool.
+// Each accesses the pool at an offset.
 template <typename T>
 T load(uint64_t offset) {
   return load_from(reinterpret_cast<const T*>(at(offset)));
@@ -61,7 +61,7 @@ inline void step() {
   if (--__powercut_steps < 0) __powercut_out_of_steps();
 }
 
-// A content with these 8-byte words; the rest is zero.
+// Returns a content that begins with these 8-byte words; the rest is zero.
 inline Content content(std::initializer_list<uint64_t> words) {
   Content out;
   size_t i = 0;

@@ -8,7 +8,7 @@
 namespace powercut {
 namespace {
 
-// Of 8 bytes as a word: those that are not zero.
+// Returns the mask of the bytes of a word that are not zero.
 uint64_t bytes_of(uint64_t word) {
   uint64_t out = 0;
   for (uint64_t b = 0; b < 8; ++b) out |= uint64_t{(word >> (8 * b) & 0xff) != 0} << b;

@@ -1,5 +1,5 @@
-// What target code stores outside its stack and the heap that it allocates itself. A bystander whose reads these stores
-// do not meet answers what it answered before (leaf_queries.h).
+// A log of the stores of target code outside its stack and outside the heap that an execution allocates itself. If
+// these stores do not meet a bystander's reads, its answer is the earlier one (leaf_queries.h).
 #ifndef POWERCUT_REPLAYER_EXECUTOR_WRITE_LOG_H_
 #define POWERCUT_REPLAYER_EXECUTOR_WRITE_LOG_H_
 
@@ -13,7 +13,8 @@
 namespace powercut {
 
 struct WriteSet {
-  absl::flat_hash_map<uint64_t, uint64_t> pool, heap;  // line -> bytes; of the heap, lines from heap_begin() on
+  absl::flat_hash_map<uint64_t, uint64_t> pool, heap;  // line -> mask of bytes; lines of the heap count from
+                                                       // heap_begin()
   bool globals = false;
   bool empty() const { return pool.empty() && heap.empty() && !globals; }
 };
@@ -23,12 +24,12 @@ class WriteLog {
   // Both outlive this.
   WriteLog(const UndecidedMemory* memory, const ReadLog* reads) : memory_(memory), reads_(reads) {}
 
-  // Stores are noted from here on until end(), by one execution or by several.
+  // Notes stores from here on until end(), by one execution or by several.
   void begin() { noted_.emplace(); }
   void end() { noted_.reset(); }
-  // Of an execution that is not undone yet, begun at `since`: the bytes that hold something else than before it, and
-  // those that were overwritten and that are not in the read set. What they held is not known: on an image that the
-  // execution cannot tell from this one it may be something else.
+  // Returns the bytes that an execution has left changed. The execution began at `since` and is not undone yet. The
+  // result also has overwritten bytes that are not in the read set. The earlier value of such a byte is not known: it
+  // may differ on another image that the execution cannot tell from this one.
   WriteSet left(const UndecidedMemory::Mark& since) const;
 
   // For the hooks.

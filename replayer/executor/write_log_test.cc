@@ -1,4 +1,4 @@
-// What an execution has stored, as far as others can tell.
+// Tests of the stores of an execution, as far as other executions can tell.
 #include "replayer/executor/executor_fixture.h"
 
 namespace powercut {

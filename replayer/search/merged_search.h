@@ -42,8 +42,8 @@ class MergedSearch {
       : executor_(executor), answer_(answer), counts_(counts) {}
 
   // Calls `ended` where a way ends, with memory as the way left it; `ended` returns whether to go on. Returns true if
-  // every image was covered, or if `ended` has stopped the search; memory is then as before. Returns false if it gave
-  // up.
+  // every image was covered, or if `ended` or the executor has stopped the search; memory is then as before. Returns
+  // false if it gave up.
   bool run(const std::function<void()>& query, absl::FunctionRef<bool(Outcome*)> ended);
 
  private:
