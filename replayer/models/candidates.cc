@@ -38,7 +38,7 @@ size_t ContentIndex::place_of(const Content& content, const std::vector<Content>
   return place;
 }
 
-// Contents that were appended without asking are distinct: they only have to be found later.
+// Contents that were appended without a search are distinct: they only have to be found later.
 void ContentIndex::index_all(const std::vector<Content>& contents) {
   if (table_.size() < 2 * (contents.size() + 1)) {
     table_.assign(std::bit_ceil(4 * (contents.size() + 1)), 0);
@@ -97,19 +97,19 @@ void ChainCandidates::extend(const std::vector<PendingStore>& stores, AtomPolicy
 
 bool ChainCandidates::add_store(const PendingStore& store, AtomPolicy policy, size_t limit,
                                 std::vector<Content>* contents) {
-  // An atom that changes nothing in the prefix makes only contents that the sets without it make, and these come
-  // first: leaving it out changes neither the contents nor their order. Where it overlaps an earlier atom of its store
-  // it may take that one's bytes back.
+  // An atom that changes nothing in the prefix makes only contents that the sets without the atom make as well, and
+  // these sets come first. Leaving the atom out changes neither the contents nor their order. If the atom overlaps an
+  // earlier atom of its store, it may take that atom's bytes back, and stays.
   absl::InlinedVector<Atom, 8> atoms;
   for (const Atom& atom : store.atoms) {
     if (store.overlapping || prefix_.changes_by(atom)) atoms.push_back(atom);
   }
   const size_t n = atoms.size();
   if (n == 0) return true;
-  // Over a lone base, the subsets of atoms that each change it are contents of their own.
+  // If each atom changes a lone base, every subset of the atoms is a content of its own.
   const bool distinct = contents->size() == 1 && !store.overlapping;
   if (n > 1 && store.whole) {
-    // All or nothing: the prefix alone, which is there, or the store whole, below.
+    // The store persists whole or not at all: the prefix alone is known already, and the store whole follows below.
   } else if (n > 1 && policy == AtomPolicy::kAscending) {
     Content partial = prefix_;
     for (size_t a = 0; a + 1 < n; ++a) {
@@ -135,8 +135,8 @@ bool ChainCandidates::add_store(const PendingStore& store, AtomPolicy policy, si
   return add(prefix_, distinct, limit, contents);
 }
 
-// Any set of whole stores, the later one on top: with each store come the contents so far with it laid over them. So a
-// sector that was written n times costs n contents, though it has 2^n sets.
+// Returns the contents of any set of whole stores, later stores on top. Each store adds the contents so far with the
+// store laid over them. Therefore a sector that was written n times costs n contents, though the stores have 2^n sets.
 CandidateSet candidates_of_units(const LineLog& log, std::span<const Content> bases, size_t limit) {
   CandidateSet out;
   ContentIndex index;
@@ -210,11 +210,12 @@ bool shrinks(const LineLog& log, const LineLog::Selection& durable, const Conten
   }
   // Every set of atoms gives the floor.
   if (!differs || settled == 0) return false;
-  // One content stays of two at least. The second: let the atom A of store S be the first that changes the floor; all
-  // stores before S and, of S, what A needs are a legal set, and of these no atom after A writes A's bytes.
+  // If everything becomes durable, one content stays, and there were at least two. The second content: let the atom A
+  // of store S be the first that changes the floor. All stores before S and the atoms of S that A needs are a legal
+  // set. No atom of this set after A writes A's bytes.
   if (everything) return true;
-  // Of a byte that a durable atom writes, every content that stays shows what some atom wrote there. Where none wrote
-  // what the floor has, the floor itself, a content until now, goes.
+  // Take a byte that a durable atom writes: every content that stays has a value there that some atom wrote. If no atom
+  // wrote the floor's value, then the floor, a content until now, goes.
   for (const PendingStore& store : log.stores()) {
     for (const Atom& atom : store.atoms) {
       const uint64_t other = base.word(atom.word) ^ atom.value;

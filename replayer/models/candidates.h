@@ -1,10 +1,10 @@
 // The distinct contents that the pending stores of a line allow, in a fixed order.
 //
-// Without non-temporal stores they are made store by store: after each whole prefix of the chain come the proper
-// subsets of the next store's atoms, then that store whole. What a store adds is decided by the content of the prefix
-// before it and by which contents there are already, never by a later store, so a store that is appended appends
-// contents and moves none: a chain costs its new contents, however long it is. A non-temporal store can persist
-// before earlier stores, so with one of them the set is made anew.
+// Without non-temporal stores the contents are made store by store. After each whole prefix of the chain come the
+// proper subsets of the next store's atoms, then this store whole. The contents that a store adds depend on the prefix
+// before it and on the contents so far, never on a later store. Therefore an appended store appends contents and moves
+// none: a chain costs its new contents, however long the chain is. A non-temporal store can persist before earlier
+// stores, so with a non-temporal store the whole set is made anew.
 #ifndef POWERCUT_REPLAYER_MODELS_CANDIDATES_H_
 #define POWERCUT_REPLAYER_MODELS_CANDIDATES_H_
 
@@ -14,10 +14,11 @@
 
 namespace powercut {
 
-// Finds equal contents. Looks at all while they are few, then keeps a hash table of what it was not yet told of.
+// Finds equal contents. A few contents are compared one by one. Many contents are found by a hash table, which first
+// takes in the contents that it lacks.
 class ContentIndex {
  public:
-  // Where `content` is in `contents`; appended when it is new.
+  // Returns the index of `content` in `contents`; appends a new content.
   uint32_t add(const Content& content, std::vector<Content>* contents);
   void clear();
 
@@ -29,17 +30,18 @@ class ContentIndex {
   size_t indexed_ = 0;           // contents in the table
 };
 
-// The set of a chain, as it grows. The contents are the caller's, so that they can be of more than one base.
+// The set of contents of a chain, as the chain grows. The caller owns the contents, so that one list can have contents
+// of several bases.
 class ChainCandidates {
  public:
-  // Begins over `base`, which holds the floor: the contents of earlier bases stay.
+  // Begins anew over `base`, which has the floor; the contents of earlier bases stay in `contents`.
   void start(const Content& base, size_t limit, std::vector<Content>* contents);
-  // Adds what the stores that it has not seen allow. They are cacheable.
+  // Adds the contents that the stores not seen so far allow. All these stores are cacheable.
   void extend(const std::vector<PendingStore>& stores, AtomPolicy policy, size_t limit, std::vector<Content>* contents);
   void clear();
 
-  uint32_t visible() const { return visible_; }  // everything persisted, over the last base
-  // The limit was reached: nothing more is added.
+  uint32_t visible() const { return visible_; }  // index of the content with everything persisted, over the last base
+  // Returns whether the limit was reached: nothing more is added then.
   bool truncated() const { return truncated_; }
 
  private:
@@ -54,18 +56,18 @@ class ChainCandidates {
   bool truncated_ = false;
 };
 
-// The distinct contents that `log` allows over each of `bases`: the first is the first base with nothing more
-// persisted. Sets `truncated` and stops at `limit` contents.
+// The distinct contents that a log allows over each of some bases. The first content is the first base with nothing
+// more persisted.
 struct CandidateSet {
   std::vector<Content> contents;
   std::vector<uint32_t> base;  // index of the base that each content stands on
-  uint32_t visible = 0;        // the content of the first base with everything persisted
+  uint32_t visible = 0;        // index of the first base's content with everything persisted
   bool truncated = false;
 };
 CandidateSet candidates(const LineLog& log, std::span<const Content> bases, AtomPolicy policy, size_t limit);
 
-// Whether making `durable` durable takes a content away. `base` holds the floor. `durable`: what one of the log's
-// durable_by_...() gave. True also where a set is wider than `limit`.
+// Returns whether a content goes if `durable` becomes durable. `base` has the floor. `durable` comes from one of the
+// log's functions durable_by_...(). Returns true also if a set is wider than `limit`.
 bool shrinks(const LineLog& log, const LineLog::Selection& durable, const Content& base, AtomPolicy policy,
              size_t limit);
 

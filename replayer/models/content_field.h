@@ -1,4 +1,4 @@
-// The bytes of a line in a file that people or programs wrote.
+// Reads the bytes of a line from a file that people or programs wrote.
 #ifndef POWERCUT_REPLAYER_MODELS_CONTENT_FIELD_H_
 #define POWERCUT_REPLAYER_MODELS_CONTENT_FIELD_H_
 
@@ -9,9 +9,10 @@
 
 namespace powercut {
 
-// Of pairs of hex digits. Throws Malformed, which says that the field should be `wanted`.
+// Returns the bytes of a field of pairs of hex digits. Throws Malformed, whose message says that the field should be
+// `wanted`.
 std::string bytes_of(const JsonField& field, const std::string& wanted);
-// Of 128 hex digits. Throws Malformed.
+// Returns the content of a field of 128 hex digits. Throws Malformed for any other field.
 Content content_of(const JsonField& field);
 
 }  // namespace powercut

@@ -25,8 +25,8 @@ Choices minus(const Choices& a, const Choices& b) {
 
 bool has(const Choices& choices, uint32_t content) { return std::ranges::binary_search(choices, content); }
 
-// Takes away what an edge forbids whatever other lines hold, and the edges that can no longer forbid anything. False:
-// no image is left.
+// Removes the contents that an edge forbids whatever other lines hold, and the edges that can no longer forbid
+// anything. Returns false if no image is left.
 bool settle(Product* product) {
   std::vector<Choices>& lines = product->lines;
   if (std::ranges::any_of(lines, &Choices::empty)) return false;
@@ -52,8 +52,8 @@ bool settle(Product* product) {
   return true;
 }
 
-// Calls `visit(part)` for disjoint products that have together what `product` has and none of `others` has, until it
-// returns false. Parts may be empty.
+// Calls `visit(part)` for disjoint products until `visit` returns false. Together the parts have the images of
+// `product` that are in none of `others`. Parts may be empty.
 template <typename Visit>
 bool each_part(Product product, std::span<const Product> others, const Visit& visit) {
   if (!settle(&product)) return true;
@@ -69,7 +69,7 @@ bool each_part(Product product, std::span<const Product> others, const Visit& vi
     if (inside.empty()) return true;
     product.lines[line] = std::move(inside);
   }
-  // All lines are as the other one allows: an image that is not in it breaks one of its edges.
+  // All lines are as the other product allows: an image that is not in the other product breaks one of its edges.
   for (const Edge& edge : other.edges) {
     Product part = product;
     part.lines[edge.from] = common(part.lines[edge.from], edge.when);
@@ -108,7 +108,7 @@ std::vector<Component> components(const Product& product, const std::vector<uint
   return out;
 }
 
-// A line with the most edges, and contents of it that some edge tells from the others.
+// Returns a line with the most edges, and contents of this line that some edge tells from its other contents.
 std::pair<uint32_t, Choices> split_of(const Product& product) {
   std::vector<size_t> edges(product.lines.size());
   for (const Edge& edge : product.edges) {
@@ -121,8 +121,9 @@ std::pair<uint32_t, Choices> split_of(const Product& product) {
   return {line, common(product.lines[line], edge.from == line ? edge.when : edge.then)};
 }
 
-// The answer for one product. Lines that no edge connects are independent: their answers are multiplied. Where edges
-// connect lines, the answers of two disjoint parts are added. `Algebra` says what these words mean.
+// Returns the answer for one product. Lines that no edge connects are independent: their answers are multiplied. If
+// edges connect lines, the answers of two disjoint parts are added. `Algebra` defines the answers, their product and
+// their sum.
 template <typename Algebra>
 typename Algebra::Value solved(const Algebra& algebra, Product product, const std::vector<uint32_t>& among) {
   if (!settle(&product)) return algebra.nothing();

@@ -1,13 +1,11 @@
 // A set of crash images that is no plain product of lines: a sum of products, each with edges.
 //
-// A product gives each line the contents that it may hold. An edge says "this needs that": where one line holds one of
-// some contents, another line holds one of some others (an entry of a directory needs its inode). A sum is a union:
-// where a journal keeps its operations in order, each length of its durable prefix gives a product, with its own
-// floors.
+// A product gives each line the contents that it may hold. An edge says "this needs that": if one line has one of some
+// contents, another line has one of some others (an entry of a directory needs its inode). A sum is a union: if a
+// journal keeps its operations in order, each length of its durable prefix gives a product, with its own floors.
 //
 // Products of one sum may share images. Every answer here is about the distinct images of the union. An answer costs
-// little where edges form chains, trees or a few stars; the worst case grows exponentially with how densely they are
-// woven.
+// little if edges form chains, trees or a few stars; the worst case grows exponentially with the density of the edges.
 #ifndef POWERCUT_REPLAYER_MODELS_IMAGE_SET_H_
 #define POWERCUT_REPLAYER_MODELS_IMAGE_SET_H_
 
@@ -25,9 +23,9 @@ using Choice = std::vector<uint32_t>;
 
 struct Edge {
   uint32_t from = 0;
-  Choices when;  // the line `from` holding one of these ...
+  Choices when;  // if the line `from` has one of these contents, ...
   uint32_t to = 0;
-  Choices then;  // ... needs the line `to` to hold one of these
+  Choices then;  // ... the line `to` must have one of these
 };
 
 struct Product {
@@ -46,10 +44,10 @@ class ImageSet {
   bool contains(const Choice& image) const;
   boost::multiprecision::cpp_int count() const;
   bool covered_by(const ImageSet& others) const;
-  // The images that are not in `others`, in disjoint products, none of them empty.
+  // Returns the images that are not in `others`, as disjoint products, none of them empty.
   ImageSet without(const ImageSet& others) const;
-  // The image in which the fewest lines hold another content than in `full`; of several such images, the first one in
-  // the order of the numbers. Nothing where the set is empty.
+  // Returns the image that differs from `full` in the fewest lines; among several such images, the first in the order
+  // of the numbers. Returns nothing if the set is empty.
   std::optional<Choice> least(const Choice& full) const;
 
  private:

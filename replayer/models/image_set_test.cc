@@ -45,7 +45,7 @@ class Draw {
   std::mt19937_64 random_;
 };
 
-// Every image of so many contents of each line, in the order of the numbers.
+// Visits every image of lines with these numbers of contents, in the order of the numbers.
 template <typename Visit>
 void for_each_image(const std::vector<uint32_t>& contents, const Visit& visit) {
   Choice image(contents.size());
@@ -57,7 +57,7 @@ void for_each_image(const std::vector<uint32_t>& contents, const Visit& visit) {
   }
 }
 
-// By the words of image_set.h alone: no function of the set is asked.
+// Returns whether an image is legal by the words of image_set.h alone: no function of the set is called.
 bool legal(const Product& product, const Choice& image) {
   const auto in = [](const Choices& choices, uint32_t content) { return std::ranges::count(choices, content) != 0; };
   for (size_t line = 0; line < image.size(); ++line) {

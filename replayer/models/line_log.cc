@@ -8,7 +8,7 @@
 namespace powercut {
 namespace {
 
-constexpr size_t kMostAtoms = 64;  // of a store in a line; without atoms that overlap there are no more
+constexpr size_t kMostAtoms = 64;  // limit for a store in a line; only overlapping atoms can exceed it
 
 uint64_t line_mask(uint32_t offset, size_t size) {
   return (size >= 64 ? ~uint64_t{0} : (uint64_t{1} << size) - 1) << offset;
@@ -104,9 +104,9 @@ bool LineLog::fence_raises(uint32_t thread) const {
   });
 }
 
-// Adds everything that rules (1) and (2) require for what is marked. Requirements always lead to earlier atoms, or, in
-// a store that is whole, to all of it; so one pass backwards closes the set, with the bytes that are required so far
-// and whether the rest of the chain is.
+// Adds all atoms that rules (1) and (2) require for the marked atoms. Requirements always lead to earlier atoms, or to
+// all atoms of a whole store. Therefore one pass backwards closes the set; it carries the bytes that are required so
+// far, and whether the rest of the chain is required.
 void LineLog::close(Selection* durable, AtomPolicy policy) const {
   bool chain = false;
   uint64_t bytes = 0;
@@ -270,7 +270,7 @@ Overlay LineLog::take_floor() {
 }
 
 void LineLog::clear() {
-  // A counter that was stored to for a whole run should not keep its log's memory.
+  // The log of a counter that was stored to for a whole run should not keep its memory.
   if (stores_.capacity() > 64) stores_ = {};
   stores_.clear();
   forget();

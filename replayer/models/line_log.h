@@ -1,19 +1,20 @@
-// What one line may hold after a power cut: its stores that are visible but not certainly durable.
+// The log of one line: its stores that are visible but not certainly durable. The log gives the contents that the line
+// may have after a power cut.
 //
 // A line's stores, in visibility order, are split into atoms (pieces of at most 8 bytes that persist as
-// a whole). A set P of pending atoms may have reached the medium when
-//   (1) its cacheable part is a prefix of the chain of cacheable stores plus some atoms of the next one
-//       (a cache line is written back as it is: Px86, Raad et al., POPL 2020, same-line order);
-//   (2) P is closed under overlap: an atom in P requires every earlier atom that shares a byte with it
-//       (coherence of each location; for non-temporal stores this is the only order that they have,
-//       Raad, Maranget & Vafeiadis, POPL 2022).
+// a whole). A set P of pending atoms may have reached the medium if both rules hold:
+//   (1) its cacheable part is a prefix of the chain of cacheable stores plus some atoms of the next store: a cache
+//       line is written back as it is (Px86, Raad et al., POPL 2020, same-line order);
+//   (2) P is closed under overlap: an atom in P requires every earlier atom that shares a byte with it: coherence of
+//       each location. Non-temporal stores have no other order (Raad, Maranget & Vafeiadis, POPL 2022).
 // A candidate is the base content overlaid with such a P in visibility order.
 //
 // One store may come in several appends (kStoreContinues): lanes of a vector, the rest of a long `memset`. Its atoms
-// are in the order of the appends, which is that of visibility; only among them can atoms of one store overlap.
+// are in the order of the appends, which is the order of visibility. Only atoms of different appends of one store can
+// overlap.
 //
-// Durable atoms leave the log for the floor overlay at once. That commutes with every atom that stays:
-// by (2) an earlier atom that overlaps a durable one is durable too, so the two touch different bytes.
+// Durable atoms leave the log for the floor overlay at once. This move commutes with every atom that stays: by (2) an
+// earlier atom that overlaps a durable atom is durable too, so the two touch different bytes.
 #ifndef POWERCUT_REPLAYER_MODELS_LINE_LOG_H_
 #define POWERCUT_REPLAYER_MODELS_LINE_LOG_H_
 
@@ -31,22 +32,22 @@ namespace powercut {
 
 // How a store that is more than one aligned word may be torn.
 enum class AtomPolicy : uint8_t {
-  kAny,        // 8-byte pieces persist in any order; those of mem* calls are cut where its moves are
+  kAny,        // 8-byte pieces persist in any order; pieces of mem* calls are cut where the call's moves are
   kAscending,  // 8-byte pieces persist from low to high addresses
   kByte,       // the bytes of mem* calls persist in any order; other stores as kAny
-  // Of a block device (MODELS.md, "block"): every store is whole and around the cache, any set of them persists, and
-  // where two write the same word the later one is on top.
+  // Policy of a block device (MODELS.md, "block"): every store is whole and around the cache, and any set of stores
+  // persists. If two stores write the same word, the later store is on top.
   kUnits,
 };
 
-// What the models need to know of a store besides its bytes.
+// The properties of a store that models need, besides its bytes.
 struct StoreTraits {
   bool non_temporal = false;
   bool memcall = false;    // by a mem* or str* function
   bool whole = false;      // never torn within a line: a locked read-modify-write, movdir64b
   bool continues = false;  // a further piece of the store before it
 
-  // `flags`: those of trace.h.
+  // Returns the traits of a store in a trace. `flags`: as in trace.h.
   static StoreTraits of(bool non_temporal, uint32_t flags) {
     const bool direct = non_temporal && (flags & kStoreAtomic) != 0;
     const bool memcall = (flags & kStoreMemcall) != 0;
@@ -61,12 +62,12 @@ struct StoreTraits {
 struct Atom {
   uint64_t value = 0;  // bytes in their place within the word; others zero
   uint8_t word = 0;    // 0..7
-  uint8_t bytes = 0;   // which bytes of the word it writes
+  uint8_t bytes = 0;   // mask of the word's bytes that the atom writes
 
   uint64_t mask() const { return uint64_t{bytes} << (word * 8); }  // of the line's bytes
 };
 
-// Bit i of `bytes` as byte i: 0xff or 0.
+// Returns a word whose byte i is 0xff if bit i of `bytes` is set, else 0.
 inline uint64_t widened(uint8_t bytes) {
   const uint64_t bits = (bytes * uint64_t{0x0101010101010101}) & 0x8040201008040201;
   return ((bits + 0x7f7f7f7f7f7f7f7f) >> 7 & 0x0101010101010101) * 0xff;
@@ -78,8 +79,8 @@ struct PendingStore {
   uint32_t stack = 0;
   bool non_temporal = false;
   bool whole = false;                  // see StoreTraits
-  bool overlapping = false;            // some of its atoms share a byte
-  absl::InlinedVector<Atom, 5> atoms;  // in the order of visibility; those still pending. 5: 32 bytes anywhere
+  bool overlapping = false;            // true: some of the store's atoms share a byte
+  absl::InlinedVector<Atom, 5> atoms;  // pending atoms, in the order of visibility. 5: 32 bytes anywhere
 };
 
 struct alignas(64) Content {
@@ -94,11 +95,11 @@ struct alignas(64) Content {
     const uint64_t merged = (word(atom.word) & ~widened(atom.bytes)) | atom.value;
     std::memcpy(bytes.data() + atom.word * 8, &merged, 8);
   }
-  // Whether laying `atom` over it changes a byte.
+  // Returns whether laying `atom` over the content changes a byte.
   bool changes_by(const Atom& atom) const { return ((word(atom.word) ^ atom.value) & widened(atom.bytes)) != 0; }
 };
 
-// What a line holds in a pool.
+// Returns the content of a line in a pool.
 inline Content content_at(const uint8_t* pool, uint64_t line) {
   Content content;
   std::memcpy(content.bytes.data(), pool + line * kLineSize, kLineSize);
@@ -116,43 +117,46 @@ struct Overlay {
 
 class LineLog {
  public:
-  // Appends one store's part in this line: `bytes` at `offset` (0..63) within the line. What has the number `event` of
-  // the store before it is a further piece of that one. `cuts`: bit i, an atom ends before byte i of the line.
+  // Appends one store's part in this line: `bytes` at `offset` (0..63) within the line. A store with the same number
+  // `event` as the store before it is a further piece of that store. `cuts`: bit i is set if an atom ends before byte i
+  // of the line.
   void append(uint64_t event, uint32_t thread, uint32_t stack, StoreTraits traits, uint32_t offset,
               std::span<const uint8_t> bytes, uint64_t cuts, AtomPolicy policy);
-  // clwb/clflushopt by `thread`: remembers the chain as it is.
+  // Applies clwb or clflushopt by `thread`: remembers the present chain.
   void remember(uint32_t thread);
-  // A fence of `thread`: what it remembered, and its non-temporal stores, become durable.
+  // Applies a fence of `thread`: the chain that the thread remembered, and its non-temporal stores, become durable.
   // Returns whether any pending atom became durable.
   bool fence(uint32_t thread, AtomPolicy policy);
-  // clflush, or the end of a store's flight under eadr: the whole chain becomes durable.
+  // Applies clflush, or the end of a store's flight under eadr: the whole chain becomes durable.
   bool settle_chain(AtomPolicy policy);
-  // Everything becomes durable (a deliberate cut of the scenario).
+  // Makes everything durable (a deliberate cut of the scenario).
   void settle_all();
-  // Whether fence(thread), or settle_chain(), would make any pending atom durable.
+  // Each returns whether fence(thread), or settle_chain(), would make any pending atom durable.
   bool fence_raises(uint32_t thread) const;
   bool settle_raises() const { return stores_.size() > non_temporal_; }
 
   // A selection marks, for each store of stores(), some of its atoms (bit i = atom i).
   using Selection = absl::InlinedVector<uint64_t, 8>;
-  // What fence(thread), or settle_chain(), would make durable.
+  // Each returns the atoms that fence(thread), or settle_chain(), would make durable.
   Selection durable_by_fence(uint32_t thread, AtomPolicy policy) const;
   Selection durable_by_settling(AtomPolicy policy) const;
-  // Policy kUnits: what the last store to the word makes durable when it is forced.
+  // Returns the stores that become durable when the last store to the word is forced. For policy kUnits.
   Selection durable_by_forcing(uint32_t word) const;
   Selection all() const;
-  // Makes `durable` durable, which one of those above gave. Returns whether it has any atom. Policy kUnits: what lies
-  // below is gone for good.
+  // Makes `durable` durable, a selection that one of the functions above returned. Returns whether the selection has
+  // any atom. Policy kUnits: the stores below a durable store are dropped.
   bool commit(const Selection& durable, AtomPolicy policy = AtomPolicy::kAny);
 
-  // Of all that later candidates depend on, besides the base: equal for stores that are numbered in another way.
+  // Returns a digest of all that later candidates depend on, besides the base. Stores that differ in their numbers
+  // alone have the same digest.
   uint64_t digest() const;
   bool has_non_temporal() const { return non_temporal_ > 0; }
-  // Some store had more atoms here than are told apart: the candidates are a part of what is legal.
+  // Returns whether some store had more atoms in this line than are told apart: the candidates are then a part of the
+  // legal contents.
   bool crowded() const { return crowded_; }
   bool pending() const { return !stores_.empty(); }
   const std::vector<PendingStore>& stores() const { return stores_; }
-  // The durable part above the base. take_floor() hands it over and forgets it (the base absorbed it).
+  // Returns the durable part above the base. take_floor() also forgets it, since the base absorbs it.
   const Overlay& floor() const { return floor_; }
   Overlay take_floor();
   // Empties the log and keeps its memory for another line.
@@ -163,19 +167,19 @@ class LineLog {
   void for_each(AtomPolicy policy, const std::function<bool(const Overlay&, const Selection&)>& visit) const;
 
  private:
-  // The last event that a fence of `thread` covers; null when it remembers nothing here.
+  // Returns the last event that a fence of `thread` covers; null if the thread has remembered nothing in this line.
   const uint64_t* covered_by(uint32_t thread) const;
   void close(Selection* durable, AtomPolicy policy) const;
   bool drop_first(size_t count);
   PendingStore& begin_store(uint64_t event, uint32_t thread, uint32_t stack, StoreTraits traits);
-  // Nothing is pending any more.
+  // Called when nothing is pending any more.
   void forget() {
     remembered_.clear();
     crowded_ = false;
   }
 
   std::vector<PendingStore> stores_;  // visibility order
-  size_t non_temporal_ = 0;           // how many of them
+  size_t non_temporal_ = 0;           // number of non-temporal stores
   bool crowded_ = false;
   struct Remembered {
     uint32_t thread;

@@ -75,7 +75,7 @@ std::vector<Piece> pieces_of(const std::vector<Store>& stores, AtomPolicy policy
   return out;
 }
 
-// Whether `later` may only persist when `earlier` has.
+// Returns whether `later` may only persist if `earlier` has persisted.
 bool requires_earlier(const Piece& later, const Piece& earlier, AtomPolicy policy) {
   const bool chained = !later.non_temporal && !earlier.non_temporal;
   if (earlier.store == later.store) {
@@ -147,7 +147,7 @@ RC_GTEST_PROP(LineLogRules, CandidatesAreTheLegalSubsets, ()) {
   RC_ASSERT(contents_of(log_of(stores, policy), policy) == allowed(stores, policy, [](const Store&) { return false; }));
 }
 
-// What becomes durable leaves the log; what stays must allow exactly the subsets that hold the durable part.
+// Durable atoms leave the log; the remaining log must allow exactly the subsets that contain the durable part.
 RC_GTEST_PROP(LineLogRules, RaisingAFloorKeepsTheSupersets, ()) {
   const AtomPolicy policy = any_policy();
   const std::vector<Store> stores = any_program();

@@ -57,7 +57,7 @@ void Model::fence(const Event& event) {
   const Durable durable = made_durable(event);
   if (durable == Durable::kAll) return cut();
   if (durable != Durable::kOfThread) return;
-  // Valid while the fence is applied: it asks for no other list.
+  // The list stays valid while the fence is applied, since no other list is asked for.
   const std::vector<uint64_t>& raised = pending_.raised_by_fence(thread_of(event));
   pending_.fence(thread_of(event));
   for (uint64_t line : raised) absorb(line);
@@ -70,7 +70,7 @@ void Model::cut() {
   for (uint64_t line : lines) absorb(line);
 }
 
-// Stores add images. What is pending when exploring begins no explored crash point has had.
+// Stores add images. Images of stores that are pending when exploring begins belong to no explored crash point yet.
 void Model::note_for_begin(const Event& event) {
   const bool stores = event.kind == EventKind::kStore || event.kind == EventKind::kNtStore;
   const bool begins = event.kind == EventKind::kPhase && event.code != 0;

@@ -1,6 +1,6 @@
 // A persistency model: which contents each line may have after a power cut at each instant of a trace.
-// Its rules are those of persistency.h, which each medium says in its folder (replayer/media); why they are right:
-// line_log.h and MODELS.md.
+// The rules are an object of persistency.h, which each medium defines in its folder (replayer/media). The argument for
+// the rules: line_log.h and MODELS.md.
 #ifndef POWERCUT_REPLAYER_MODELS_MODEL_H_
 #define POWERCUT_REPLAYER_MODELS_MODEL_H_
 
@@ -16,9 +16,10 @@
 
 namespace powercut {
 
-// Wider sets than this are explored in part, and the run's coverage says so.
+// Greatest number of contents of a line that are explored. Wider sets are explored in part, and the run's coverage says
+// so.
 inline constexpr size_t kCandidateLimit = 1 << 16;
-// The same for a line under a nested cut, whose sets multiply with those of the cut before.
+// Greatest number of contents of a line under a nested cut, whose sets multiply with the sets of the cut before.
 inline constexpr size_t kNestedCandidateLimit = 1 << 12;
 
 class Model {
@@ -28,41 +29,41 @@ class Model {
   virtual ~Model() = default;
   const Persistency& rules() const { return rules_; }
 
-  // Asked first for each event, and at the end of the trace with null: whether the instant after the event before it is
-  // a crash point that only this shows to be one. `next` has not begun.
+  // Asked first for each event, and with null at the end of the trace. Returns whether the instant after the event
+  // before `next` is a crash point that only `next` shows to be one. `next` has not begun.
   virtual bool crash_ahead_of(const Event* next) = 0;
-  // Whether the instant just before `event` is a crash point.
+  // Returns whether the instant just before `event` is a crash point.
   virtual bool crash_before(const Event& event) = 0;
   virtual void apply(const Event& event) = 0;
-  // Whether the instant just after `event` (already applied) is a crash point.
+  // Returns whether the instant just after `event` (already applied) is a crash point.
   virtual bool crash_after(const Event& event) = 0;
   // Called at the end of the trace, before the last crash point.
   virtual void finish() {}
 
-  // Remembers the state at hand, which go_back() returns to as often as it is called: the root of a tree of schedules.
-  // What has changed is told of as by events.
+  // Remembers the state at hand as the root of a tree of schedules. Every call of go_back() returns to this state;
+  // take_changes() then lists the lines that have changed by that, as after events.
   virtual void keep();
   virtual void go_back();
 
-  // The legal contents of a line now; contents[0] is its floor.
+  // Returns the legal contents of a line now; contents[0] is the line's floor.
   CandidateSet candidates(uint64_t line) const;
   Content floor(uint64_t line) const;
   const PendingLines& pending() const { return pending_; }
-  // Lines whose candidates may differ from those at the last call, ascending; valid until the next call.
+  // Returns the lines whose candidates may have changed since the last call, ascending; valid until the next call.
   const std::vector<PendingLines::Change>& take_changes() { return pending_.take_changes(); }
 
  protected:
-  // Moves the floor of a line into the durable image, and forgets the line when nothing of it is pending.
+  // Moves the floor of a line into the durable image, and forgets a line of which nothing is pending.
   void absorb(uint64_t line);
   void store(const Event& event);
   void fence(const Event& event);
   void cut();
-  // What a flush or a fence makes durable.
+  // Returns which stores a flush or a fence makes durable.
   Durable made_durable(const Event& event) const;
   // The event's thread, where the medium tells threads apart.
   uint32_t thread_of(const Event& event) const { return rules_.by_threads() ? event.thread : 0; }
 
-  // What has to be known of the last event, to tell whether the instant before an operation begins is a crash point.
+  // Notes of an event what decides whether the instant before the next operation begins is a crash point.
   void note_for_begin(const Event& event);
   void visited() { unvisited_ = false; }
   bool crash_ahead_of_begin(const Event* next) const {
@@ -76,17 +77,18 @@ class Model {
   struct Free {
     void operator()(uint8_t* bytes) const { std::free(bytes); }
   };
-  // The medium without what is pending. Crash images are changed while they are explored, so it is not theirs; pages
-  // that nothing was stored to are never touched.
+  // The medium without all pending stores. Crash images are changed while they are explored, so this copy is separate;
+  // pages without any store are never touched.
   std::unique_ptr<uint8_t, Free> durable_;
-  // What keep() remembers: what was pending, and since then what the medium held in lines that were absorbed.
+  // The state that keep() remembers: the pending stores, and the earlier contents in the medium of lines that were
+  // absorbed since.
   struct Kept {
     PendingLines pending;
     bool unvisited;
     absl::flat_hash_map<uint64_t, Content> overwritten;
   };
   std::optional<Kept> kept_;
-  bool unvisited_ = false;  // there are images that no crash point had so far
+  bool unvisited_ = false;  // true: there are images that no crash point has had so far
 };
 
 }  // namespace powercut

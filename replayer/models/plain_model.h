@@ -1,6 +1,6 @@
-// For tests: the models written down as plainly as possible. Every set is made anew, every question is answered by
-// comparing whole sets, nothing is kept between two events but the stores. Crash points, contents and their order are
-// those that the models have to give.
+// The models, written down as plainly as possible, for tests. Every set is made anew, every question is answered by
+// comparing whole sets, nothing is kept between two events but the stores. The models must give the same crash points
+// and the same contents in the same order.
 #ifndef POWERCUT_REPLAYER_MODELS_PLAIN_MODEL_H_
 #define POWERCUT_REPLAYER_MODELS_PLAIN_MODEL_H_
 
@@ -46,7 +46,7 @@ inline void put(const Atom& atom, Content* content) {
   }
 }
 
-// Whether atom (s, a) may only persist when atom (t, b) has.
+// Returns whether atom (s, a) may only persist if atom (t, b) has persisted.
 inline bool requires_atom(const Stores& stores, size_t s, size_t a, size_t t, size_t b, AtomPolicy policy) {
   const bool chained = !stores[s].non_temporal && !stores[t].non_temporal;
   if (s == t) {
@@ -90,7 +90,7 @@ inline Chosen none(const Stores& stores) {
   return out;
 }
 
-// With non-temporal stores: every set of atoms, that of an atom's absence before that of its presence.
+// With non-temporal stores: adds every set of atoms. The sets without an atom come before the sets with the atom.
 inline void choose(const Stores& stores, size_t s, size_t a, Chosen* chosen, const Content& floor, AtomPolicy policy,
                    Set* out) {
   if (s == stores.size()) return add_if_legal(stores, *chosen, floor, policy, out);
@@ -206,8 +206,8 @@ class Model {
     }
   }
 
-  // Whether byte `i` of a call of `size` bytes that starts at `addr` begins a move: of one from the front, the greatest
-  // first, or of the two that a copy can end with.
+  // Returns whether byte `i` of a call of `size` bytes begins a move: a move from the front, the greatest first, or one
+  // of the two moves that a copy can end with.
   static bool begins_move(uint64_t size, uint64_t i) {
     uint64_t widest = 64;
     while (widest > size) widest /= 2;

@@ -1,7 +1,7 @@
-// A model in which stores add contents and some events take them away, by raising the floor of lines: all but eadr. Its
-// rules (persistency.h) say which. Its crash points are before each event that takes a content from a line, after every
-// operation's end, before one begins where there were stores since, and at the end. Why these suffice: MODELS.md,
-// "Crash points".
+// A model in which stores add contents and some events take contents away, by raising the floor of lines: every model
+// but eadr. The rules (persistency.h) say which events. Crash points lie before each event that takes a content from a
+// line, and after every operation's end. They also lie before an operation begins, if there were stores since the last
+// crash point, and at the end. Why these suffice: MODELS.md, "Crash points".
 #ifndef POWERCUT_REPLAYER_MODELS_RAISING_MODEL_H_
 #define POWERCUT_REPLAYER_MODELS_RAISING_MODEL_H_
 
@@ -22,7 +22,7 @@ class RaisingModel final : public Model {
   bool crash_after(const Event& event) override { return event.kind == EventKind::kOpEnd && note_visit(); }
 
  private:
-  // Whether the event takes a content away from some line.
+  // Returns whether the event takes a content away from some line.
   bool raises(const Event& event);
   bool flush_raises(const Event& event);
   bool fence_raises(const Event& event);

@@ -8,18 +8,19 @@
 
 namespace powercut {
 
-// An execution calls choose() at each branch; replaying the recorded indices leads it down the same path
-// again, since target code is deterministic. advance() moves to the next path, or reports that all are done.
+// The decisions of one execution. The execution calls choose() at each branch. If the recorded indices are replayed,
+// the execution takes the same path again, since target code is deterministic. `advance()` moves to the next path, and
+// returns false if all paths are done.
 class Decisions {
  public:
   void restart() { position_ = 0; }
-  // As if nothing had been chosen yet.
+  // Forgets all choices.
   void clear() {
     made_.clear();
     position_ = fresh_from_ = 0;
   }
 
-  // The option to take at this branch of `count` >= 1 options.
+  // Returns the option to take at this branch of `count` >= 1 options.
   uint32_t choose(uint32_t count) {
     if (position_ == made_.size()) made_.push_back({0, count});
     return made_[position_++].index;
@@ -34,8 +35,8 @@ class Decisions {
     return true;
   }
 
-  // Whether this instant of the current execution lies past the choice that advance() changed last, that is,
-  // was not passed by an earlier execution under the same choices.
+  // Returns whether this instant of the execution lies past the choice that advance() changed last. If so, no earlier
+  // execution has passed the instant under the same choices.
   bool fresh() const { return position_ >= fresh_from_; }
 
  private:

@@ -38,7 +38,7 @@ JournaledMemory::JournaledMemory(const Options& options) : options_(options) {
   bytes_ = {pool_.begin + kPoolShift, pool_.end + kPoolShift};
   heap_ = {pool_.end, pool_.end + kArenaSize};
   map_at(heap_.begin, kArenaSize);
-  // The first page stays unused, so that a store just past the pool is seen as what it is.
+  // The first page stays unused, so that a store just past the pool is seen as a wild store.
   const uint64_t heap = heap_.begin + kGuard;
   arena = {heap, heap_.end, heap, heap};
 }

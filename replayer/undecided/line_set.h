@@ -1,4 +1,4 @@
-// What the lines of a crash state may hold.
+// The possible contents of lines in crash states, and small types about them.
 #ifndef POWERCUT_REPLAYER_UNDECIDED_LINE_SET_H_
 #define POWERCUT_REPLAYER_UNDECIDED_LINE_SET_H_
 
@@ -35,19 +35,19 @@ using LineSets = std::vector<const LineSet*>;
 // Candidates of a line by their index in its set, ascending; most lines have two.
 using Alive = absl::InlinedVector<uint32_t, 4>;
 
-// An undecided line of which an execution has observed something: the candidates that are still possible.
+// An undecided line of which an execution has observed bytes, with the candidates that are still possible.
 struct Narrowed {
   const LineSet* set = nullptr;
   Alive alive;
 };
 
-// A 128-bit digest of what a line holds or may hold.
+// A 128-bit digest of the content, or of the possible contents, of a line.
 struct Signature {
   uint64_t low = 0, high = 0;
   bool operator==(const Signature&) const = default;
 };
 
-// Bytes of an aligned word as masks, as those of a line (tracer/format/line_bytes.h).
+// Loads an aligned word; the masks of its bytes are in the order of a line's masks (tracer/format/line_bytes.h).
 
 inline uint64_t load_word(const uint8_t* at) {
   uint64_t word;
@@ -64,7 +64,7 @@ inline constexpr std::array<uint64_t, 256> kSpread = [] {
   }
   return table;
 }();
-// Each of 8 bits becomes a byte of ones.
+// Returns a word in which each bit of `bits` has become a byte of ones.
 inline uint64_t spread(uint8_t bits) { return kSpread[bits]; }
 
 }  // namespace powercut

@@ -1,4 +1,5 @@
-// What is kept of each line of the pool, in one piece: a query touches many lines, and each is a miss of the cache.
+// The table of all that executor, log and follower keep of each line of the pool. One entry has it all: a query touches
+// many lines, and each line is a miss of the cache.
 #ifndef POWERCUT_REPLAYER_UNDECIDED_LINE_TABLE_H_
 #define POWERCUT_REPLAYER_UNDECIDED_LINE_TABLE_H_
 
@@ -23,7 +24,7 @@ class LazyArray {
   LazyArray& operator=(const LazyArray&) = delete;
   T& operator[](uint64_t i) { return at_[i]; }
   const T& operator[](uint64_t i) const { return at_[i]; }
-  // It is looked up at random; only a hint.
+  // Asks the kernel for huge pages, since entries are looked up at random; only a hint.
   void use_huge_pages() { madvise(at_, bytes_, MADV_HUGEPAGE); }
 
  private:

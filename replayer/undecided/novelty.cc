@@ -7,7 +7,7 @@
 namespace powercut {
 namespace {
 
-// Comparisons of contents; beyond them, telling apart costs more than running a query once too often.
+// Limit of comparisons of contents; more comparisons cost more than running a query once too often.
 constexpr size_t kMostComparisons = 4096;
 
 }  // namespace

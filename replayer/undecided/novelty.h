@@ -1,7 +1,7 @@
-// Which contents of a line are new, compared with a set that was looked at before.
+// Tells which contents of a line are new, compared with a set of earlier contents.
 //
-// Code that reads the bytes `mask` of a line, and nothing else that changed, can answer something new only on a
-// content whose bytes under `mask` no earlier content showed.
+// Suppose that code reads the bytes `mask` of a line, and nothing else that changed. The code can answer something new
+// only on a content whose bytes under `mask` differ from those of every earlier content.
 #ifndef POWERCUT_REPLAYER_UNDECIDED_NOVELTY_H_
 #define POWERCUT_REPLAYER_UNDECIDED_NOVELTY_H_
 
@@ -18,28 +18,29 @@ uint64_t differing_bytes(const Content& a, const Content& b);
 
 class Novelty {
  public:
-  // `both`: a content that is gone counts as well as one that has come.
+  // `both`: a content that is gone counts as a difference as well as a new content.
   Novelty(Contents before, Contents now, bool both = false);
 
-  // Whether some content shows something new in these bytes.
+  // Returns whether some content is new in these bytes.
   bool in(uint64_t mask) const;
-  // Indices into `now` of the contents that do, ascending. Nothing when that was not worked out: then take all.
+  // Returns the indices into `now` of the contents that are new in these bytes, ascending. Returns nothing if contents
+  // were not compared one by one: then take all.
   std::vector<uint32_t> contents_in(uint64_t mask) const;
-  // The bytes in which any new content differs from any earlier one.
+  // Returns the bytes in which any new content differs from any earlier content.
   uint64_t any() const { return any_; }
 
  private:
   void compare(Contents known, Contents maybe);
   bool row_in(size_t row, uint64_t mask) const;
 
-  // A row for each content that is not among the known ones: the bytes in which it differs from each of them.
+  // A row: a content that is not among the known contents, with the bytes in which it differs from each known content.
   struct Row {
     uint32_t content;
     uint32_t begin, end;  // in differences_
   };
   std::vector<Row> rows_;
   std::vector<uint64_t> differences_;
-  size_t forward_ = 0;  // rows of `now`; those behind are of `before`
+  size_t forward_ = 0;  // number of rows of `now`; rows of `before` follow
   uint64_t any_ = 0;
   bool coarse_ = false;  // too many to compare one by one: only any_ is known
 };

@@ -1,6 +1,6 @@
-// Memory of the target besides the pool, as it was before an execution. Uninstrumented code stores to it unseen; what
-// it changed is found by comparison, and joins the journal. Kept once such code was met, since it costs a copy each
-// time.
+// A copy of the target's memory besides the pool, from before an execution. Uninstrumented code stores to this memory
+// unseen; its changes are found by comparison, and join the journal. The copy is made only after such code was met,
+// since each copy takes time.
 #ifndef POWERCUT_REPLAYER_UNDECIDED_OTHER_MEMORY_H_
 #define POWERCUT_REPLAYER_UNDECIDED_OTHER_MEMORY_H_
 
@@ -13,9 +13,9 @@ namespace powercut {
 
 class OtherMemory {
  public:
-  // Heap and globals as they are now.
+  // Copies the present heap and globals.
   void keep(const UndecidedMemory& memory);
-  // Puts what has changed since keep(), unknown to the journal, into it.
+  // Adds to the journal the words that have changed since keep() unknown to the journal.
   void note_changes(UndecidedMemory* memory);
 
  private:

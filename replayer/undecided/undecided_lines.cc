@@ -57,7 +57,7 @@ void UndecidedLines::set_base(uint64_t line, const LineSet* set) {
     entries_[slot - 1] = untouched(set);
     return;
   }
-  // The last one takes its place.
+  // The last entry takes the place of the dropped one.
   entries_[slot - 1] = entries_.back();
   set_slot(entries_.back().line, slot);
   set_slot(line, 0);

@@ -64,7 +64,7 @@ void UndecidedMemory::clear_base() {
 void UndecidedMemory::install(const LineSets& sets) {
   Level level{lines_.size(), mark(), {}};
   for (const LineSet* set : sets) {
-    // A line that the level above left undecided is this level's now.
+    // A line that the level above left undecided belongs to this level now.
     const uint32_t slot = lines_.slot_of(set->line);
     if (slot != 0 || set->contents.size() > 1) {
       level.old_slots.emplace_back(set->line, slot);
@@ -84,9 +84,9 @@ void UndecidedMemory::uninstall() {
   levels_.pop_back();
 }
 
-// The medium after the second cut: what each line held at the first one (its alive bases, fixed but unknown),
-// under what recovery's own stores may have left on it. A line that recovery has neither observed nor stored to is as
-// it was.
+// The medium after the second cut. Each line has its content at the first cut: one of its alive bases, fixed but
+// unknown. Over this content lies all that recovery's own stores may have left. A line that recovery has neither
+// observed nor stored to is unchanged.
 std::vector<LineSet> UndecidedMemory::child(const Cut& cut) {
   std::vector<LineSet> out;
   const LineLog nothing;
@@ -188,7 +188,7 @@ std::vector<Content> UndecidedMemory::contents(uint64_t line) const {
     for (uint64_t left = entry->written; left != 0; left &= left - 1) {
       content.bytes[std::countr_zero(left)] = here.bytes[std::countr_zero(left)];
     }
-    // Candidates are distinct, so equal ones come from what was stored over them alone.
+    // Candidates are distinct: contents can only be equal if stores were laid over them.
     const bool fresh = entry->written == 0 || hashes.insert(XXH3_64bits(content.bytes.data(), kLineSize)).second ||
                        std::find(out.begin(), out.end(), content) == out.end();
     if (fresh) out.push_back(content);

@@ -1,4 +1,4 @@
-// Bytes are decided when they are read, and everything is taken back.
+// Tests that bytes are decided when they are read, and that undo() takes everything back.
 #include <gtest/gtest.h>
 
 #include <map>
