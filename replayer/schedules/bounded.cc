@@ -1,13 +1,15 @@
-// Depth first over all schedules, or over those with at most so many preemptions (Musuvathi and Qadeer, PLDI 2007).
+// Searches depth first over all schedules, or over all schedules with a bounded number of preemptions (Musuvathi and
+// Qadeer, PLDI 2007).
 //
-// Without a bound no state is entered twice: what can follow depends on the state alone, and all of it followed when
-// the state was left for the first time. With a bound it depends as well on which thread runs and on how many
-// preemptions are left; a state is entered again only with more of them. States are told apart by 128 bits of a hash.
+// Without a bound no state is entered twice. All that can follow depends on the state alone, and it followed when the
+// state was left for the first time. With a bound it also depends on the running thread and on the number of
+// preemptions left; a state is entered again only with more preemptions left. States are told apart by 128 bits of a
+// hash.
 //
-// Every saturated cut is a state of the search: the events at which threads stand in it are scheduling points of every
-// machine. So is every state that a way comes back to. With a bound the way to such a cut may take more preemptions
-// than there are. So each state is also left by letting the other threads go on to their next cut, in one order, for
-// any will do (MODELS.md).
+// Every saturated cut is a state of the search: the events at which threads stand in the cut are scheduling points of
+// every machine. Every state that a way comes back to is a state of the search, too. With a bound, the way to such a
+// cut may take more preemptions than there are. Therefore each state is also left by letting the other threads go on to
+// their next cut. They go on in one order, since any order will do (MODELS.md).
 #include <bit>
 #include <vector>
 
@@ -35,13 +37,13 @@ class Bounded final : public ScheduleSearch {
     } while (counts_.reason.empty());
     counts_.complete = counts_.reason.empty();
     machine_->restore(*root);
-    path_.clear();  // its marks are not good for longer than the machine
+    path_.clear();  // the marks must not outlive the machine
   }
 
  private:
   struct Choice {
     uint32_t thread;
-    uint32_t left;  // preemptions, once it was taken
+    uint32_t left;  // preemptions left after this choice
     uint32_t way;
   };
   struct Node {
@@ -49,12 +51,12 @@ class Bounded final : public ScheduleSearch {
     std::vector<Choice> choices;
     size_t next = 0;
     Digest state;
-    uint32_t moved = 0;  // the thread of the step that led here, as a bit
+    uint32_t moved = 0;  // bit of the thread whose step led to this node
   };
 
   static constexpr uint32_t kUnbounded = ~uint32_t{0};
 
-  // False: to begin again.
+  // Returns false if the search must begin again.
   bool search() {
     enter(kNobody, limits_.preemptions.value_or(kUnbounded));
     uint64_t turns = 0;
@@ -66,7 +68,7 @@ class Bounded final : public ScheduleSearch {
       }
       const Choice choice = node.choices[node.next++];
       if (node.next > 1) machine_->restore(*node.mark);
-      // The last way on needs no state to return to.
+      // The last choice of a node needs no state to return to.
       machine_->choose(choice.thread, choice.way);
       machine_->step(choice.thread);
       ++counts_.steps;
@@ -135,7 +137,8 @@ class Bounded final : public ScheduleSearch {
     ++depth_;
   }
 
-  // The thread that ran goes on first; leaving it costs a preemption unless it cannot go on or says that it waits.
+  // Lists the choices of a node. The thread that ran comes first; leaving it costs a preemption, unless the thread
+  // cannot go on or yields.
   void fill(uint32_t last, uint32_t left, Node* node) const {
     const bool runs = last != kNobody && machine_->state_of(last) == ThreadState::kReady;
     if (runs) add(last, left, node);
@@ -154,9 +157,9 @@ class Bounded final : public ScheduleSearch {
     }
   }
 
-  // A state of the way that is gone: round and round. Where threads go round by stores alone they come to no saturated
-  // cut, and what a power cut leaves on the way it leaves here (with a bound, saturate() has looked). Where every
-  // thread that can has moved on the way, each had its turn, and nothing came of it.
+  // Looks at a state to which the way at hand comes back: a cycle. If threads go round by stores alone, they come to no
+  // saturated cut. A cut in this state leaves all that a cut leaves on the cycle (with a bound, saturate() has looked).
+  // If every thread that can move has moved in the cycle, each had its turn without effect: a livelock.
   void note_cycle(const Digest& state, uint32_t last) {
     if (!on_path_.contains(state)) return;
     look(true);

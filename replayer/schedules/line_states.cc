@@ -23,13 +23,14 @@ const LineStates::Line* LineStates::find(uint64_t number) const {
   return at == lines_.end() || (*at)->number != number ? nullptr : at->get();
 }
 
-// A line of its own for this state. One that nothing was pending in is durable as it is seen.
+// Returns the line as this state's own, to be changed. The durable content of a line without pending stores is its
+// visible content.
 LineStates::Line* LineStates::change(uint64_t number) {
   const auto at = std::lower_bound(lines_.begin(), lines_.end(), number,
                                    [](const auto& line, uint64_t wanted) { return line->number < wanted; });
   std::shared_ptr<Line> own;
   if (at != lines_.end() && (*at)->number == number) {
-    // Where no other state has it, it is this one's already.
+    // If no other state shares the line, this state owns it and may change it in place.
     own = at->use_count() == 1 ? std::const_pointer_cast<Line>(*at) : std::make_shared<Line>(**at);
     own->state.reset();
     own->frontier.reset();
@@ -138,7 +139,8 @@ bool LineStates::clflush_raises(uint64_t offset) const {
   return !caches_persist_ && line != nullptr && line->log.settle_raises();
 }
 
-// Lines without anything pending hold what is seen, which the memory's own digest has.
+// Lines without pending stores are left out: their content is the visible content, which the memory's own digest
+// covers.
 uint64_t LineStates::state() const {
   uint64_t sum = 0;
   for (const auto& line : lines_) {
@@ -158,7 +160,7 @@ uint64_t LineStates::frontier() const {
       if (!line->log.pending()) {
         if (line->was_pending || line->floor != line->initial) of_line = digest_of(line->floor, line->number);
       } else {
-        // A set: its members in any order.
+        // The contents are a set, so their order must not matter.
         const CandidateSet set = candidates(line->log, {&line->floor, 1}, policy_, kCandidateLimit);
         for (const Content& content : set.contents) of_line += digest_of(content, line->number);
         if (set.contents.size() == 1 && !line->was_pending && set.contents[0] == line->initial) of_line = 0;

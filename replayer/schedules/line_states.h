@@ -1,9 +1,9 @@
-// What is pending in each line, as a value: to copy it costs a pointer a line, so that each state of a search over
-// schedules has one of its own. The rules are those of the models (line_log.h, adr.cc, eadr.cc), which go along one
-// schedule only; line_states_test.cc holds the two together.
+// The pending stores of all lines, as a value. A copy costs one pointer for each line, so that each state of a search
+// over schedules can have its own copy. The rules equal the rules of the models (line_log.h, replayer/media), which
+// follow one schedule only; search_test.cc compares the two.
 //
-// Two digests tell states apart. state(): all that later candidates depend on. frontier(): what a power cut may leave
-// now, and nothing else, so that schedules which leave the same are judged once.
+// Two digests tell states apart. The digest state() covers all that later candidates depend on. The digest frontier()
+// covers the contents that a power cut may leave now, and nothing else: schedules that leave the same are judged once.
 #ifndef POWERCUT_REPLAYER_SCHEDULES_LINE_STATES_H_
 #define POWERCUT_REPLAYER_SCHEDULES_LINE_STATES_H_
 
@@ -24,18 +24,19 @@ class LineStates {
   LineStates(AtomPolicy policy, bool caches_persist, const uint8_t* visible)
       : policy_(policy), caches_persist_(caches_persist), visible_(visible) {}
 
-  // What the run before the schedules has left pending.
+  // Takes over the stores that the run before the schedules has left pending.
   void begin(const Model& model);
-  // A store, flush or fence; `visible` does not show it yet. `event.index` grows along a schedule.
+  // Applies a store, flush or fence; `visible` does not show a store yet. `event.index` grows along a schedule.
   void apply(const Event& event);
 
-  // The pool's bytes there are about to change, before the store is told of: a read-modify-write's.
+  // Tells that a read-modify-write is about to change these bytes of the pool, before apply() is called with its store.
   void prepare(uint64_t offset, uint64_t size);
 
-  // Whether the event would make something durable: a power cut before it is not one after it.
+  // Each returns whether the event would make something durable: if so, a cut before the event and a cut after it
+  // differ.
   bool drains(uint32_t thread) const;
   bool clflush_raises(uint64_t offset) const;
-  // eadr: whether a store of the thread is landing, which the next event of anybody ends.
+  // Returns whether a store of the thread is landing (eadr). The next event of any thread ends its flight.
   bool in_flight(uint32_t thread) const { return !in_flight_.empty() && storing_ == thread; }
 
   uint64_t state() const;
@@ -44,11 +45,11 @@ class LineStates {
  private:
   struct Line {
     uint64_t number = 0;
-    Content initial;  // durable when the schedules began, or with all that was pending then where it was
+    Content initial;  // durable content when the schedules began; with all stores pending then, if there were any
     bool was_pending = false;
     Content floor;
     LineLog log;
-    // Filled in as they are asked for.
+    // Computed at the first call.
     mutable std::optional<uint64_t> state, frontier;
   };
 
@@ -61,9 +62,9 @@ class LineStates {
   bool caches_persist_;
   const uint8_t* visible_;
   std::vector<std::shared_ptr<const Line>> lines_;  // ascending
-  std::optional<uint64_t> last_store_;              // the number of its first piece
-  std::vector<uint64_t> in_flight_;                 // eadr: lines of the store that is landing,
-  uint32_t storing_ = 0;                            // and whose it is
+  std::optional<uint64_t> last_store_;              // number of the first piece of the last store
+  std::vector<uint64_t> in_flight_;                 // eadr: lines of the store that is landing
+  uint32_t storing_ = 0;                            // eadr: the thread of this store
 };
 
 }  // namespace powercut

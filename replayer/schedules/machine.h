@@ -1,5 +1,5 @@
-// Threads as a search over schedules sees them: each stands before its next event, one step makes that event and goes
-// on to the one after it, and a state can be returned to. The target's threads are one such machine
+// The interface of threads for a search over schedules. Each thread stands before its next event; one step makes this
+// event and goes on to the next. The search can return to an earlier state. The target's threads are one such machine
 // (checker/schedules/target_machine.h), small programs of events are another (program_machine.h).
 #ifndef POWERCUT_REPLAYER_SCHEDULES_MACHINE_H_
 #define POWERCUT_REPLAYER_SCHEDULES_MACHINE_H_
@@ -11,7 +11,7 @@
 
 namespace powercut {
 
-// Of a state or of what a power cut leaves; equal for what is the same.
+// A digest of a state, or of the images that a power cut leaves; equal things have equal digests.
 struct Digest {
   uint64_t high = 0, low = 0;
   auto operator<=>(const Digest&) const = default;
@@ -23,14 +23,14 @@ struct Digest {
 
 enum class ThreadState : uint8_t {
   kReady,
-  kYields,   // ready, but it waits for others: leaving it is no preemption
-  kWaiting,  // it goes round a loop, or waits for a lock, until another thread stores what it has read
+  kYields,   // ready, but waiting for others: leaving this thread is no preemption
+  kWaiting,  // goes round a loop or waits for a lock, until another thread stores to a place that it has read
   kEnded,
 };
 
 class ScheduleMachine {
  public:
-  // What restore() returns to; good until the machine is returned to an earlier state.
+  // A state to which restore() returns; valid until the machine is returned to an earlier state.
   class Mark {
    public:
     virtual ~Mark() = default;
@@ -39,12 +39,13 @@ class ScheduleMachine {
   virtual ~ScheduleMachine() = default;
   virtual uint32_t threads() const = 0;
   virtual ThreadState state_of(uint32_t thread) const = 0;
-  // Whether a power cut before the thread's next event matters (MODELS.md, "Cuts of several threads"), or it has none.
+  // Returns whether the thread stands at a cut: a power cut before its next event matters (MODELS.md, "Cuts of several
+  // threads"), or the thread has no next event.
   virtual bool at_cut(uint32_t thread) const = 0;
-  // eadr: the thread's next event is a store, in the middle of which a power cut matters as well.
+  // Returns whether the thread's next event is a store in whose middle a power cut matters as well (eadr).
   virtual bool at_store(uint32_t thread) const = 0;
-  // In which ways the thread may make its next step, as bits. The one that is chosen is that of the thread's next step;
-  // machines of which each step has one way need neither function.
+  // ways() returns the ways in which the thread may make its next step, as bits; choose() chooses one of them. A
+  // machine in which each step has one way needs neither function.
   virtual uint64_t ways(uint32_t thread) const {
     (void)thread;
     return 1;
@@ -54,15 +55,16 @@ class ScheduleMachine {
     (void)way;
   }
   virtual void step(uint32_t thread) = 0;
-  // Something is wrong with this schedule: there is no going on.
+  // Returns whether this schedule has a trouble: it cannot go on.
   virtual bool troubled() const = 0;
-  // All threads wait: for a lock, or are in a cycle. Makes it the trouble of this schedule.
+  // Each makes a trouble of the schedule's state: all threads wait for a lock, or all threads go round in cycles.
   virtual void deadlocked() = 0;
   virtual void livelocked() = 0;
-  // More addresses turned out to be shared than the events so far were split at: the search has to begin again.
+  // Returns whether the search must begin again: the steps so far were not split at an address that turned out to be
+  // shared.
   virtual bool needs_restart() = 0;
 
-  // The state at hand as a mark; `mark` is written anew where there is one, which saves its memory.
+  // Puts the state at hand into `mark`. An existing mark is overwritten, which saves an allocation.
   virtual void keep(std::unique_ptr<Mark>* mark) = 0;
   std::unique_ptr<Mark> mark() {
     std::unique_ptr<Mark> out;

@@ -25,7 +25,7 @@ bool is_sfence(const ThreadStep& step) {
   return step.kind == StepKind::kFence && step.code == static_cast<uint8_t>(FenceKind::kSfence);
 }
 
-// How many entries of a store buffer the step makes.
+// Returns the number of entries that the step puts into the store buffer.
 size_t pieces_of(const ThreadStep& step) {
   const size_t size = step.kind == StepKind::kStoreLoaded ? step.size : step.value.size();
   if (step.kind == StepKind::kFlush || is_sfence(step)) return 1;
@@ -33,7 +33,7 @@ size_t pieces_of(const ThreadStep& step) {
   return size == 0 ? 0 : (step.addr + size - 1) / 8 - step.addr / 8 + 1;
 }
 
-// Whether it waits until the thread's store buffer is empty: mfence and locked instructions.
+// Returns whether the step waits until the thread's store buffer is empty: mfence and locked instructions do.
 bool empties_buffer(const ThreadStep& step) {
   switch (step.kind) {
     case StepKind::kRmw:
@@ -111,7 +111,7 @@ const ThreadStep* ProgramMachine::next_of(uint32_t thread) const {
   return now_.at[thread] < program_[thread].size() ? &program_[thread][now_.at[thread]] : nullptr;
 }
 
-// Memory, and over it what waits in the thread's own buffer.
+// Returns the bytes that the thread sees: memory, with the entries of the thread's own buffer laid over it.
 std::vector<uint8_t> ProgramMachine::seen(uint32_t thread, uint64_t addr, size_t size) const {
   const auto from = now_.pool.begin() + static_cast<ptrdiff_t>(addr);
   std::vector<uint8_t> out(from, from + static_cast<ptrdiff_t>(size));
@@ -130,7 +130,7 @@ bool ProgramMachine::holds(uint32_t thread, const ThreadStep& step) const {
 
 // ---- gates -----------------------------------------------------------------------------------------
 
-// Of the order table: which entries may leave before one that was issued earlier.
+// Returns whether `later` may leave the buffer before `earlier`, as the order table says.
 bool ProgramMachine::may_pass(const Entry& later, const Entry& earlier) {
   const auto is = [](const Entry& entry, EventKind kind) { return entry.event.kind == kind; };
   const auto is_clflush = [&](const Entry& entry) {
@@ -161,7 +161,7 @@ void ProgramMachine::leave_by(uint32_t gate) {
   make(std::move(event));
 }
 
-// One entry a word, as it becomes visible.
+// Makes one entry for each word, since words become visible one by one.
 void ProgramMachine::issue(MadeEvent event) {
   if (!buffered_) return make(std::move(event));
   std::vector<Entry>& buffer = now_.buffers[event.thread];
@@ -202,7 +202,7 @@ bool ProgramMachine::stands_at_cut(uint32_t thread) const {
            now_.lines.clflush_raises(next.addr);
   }
   const ThreadStep& next = *next_of(thread);
-  // What only enters the buffer nobody else can tell.
+  // A step that only fills the buffer is visible to no other thread.
   if (buffered_ && pieces_of(next) > 0) return false;
   switch (next.kind) {
     case StepKind::kBegin:
@@ -349,7 +349,7 @@ struct ProgramMachine::Kept final : Mark {
 
 void ProgramMachine::keep(std::unique_ptr<Mark>* mark) { *mark = std::make_unique<Kept>(now_); }
 
-// The pool stays where it is, for the lines look at it there: it has one size.
+// The pool's size never changes, so the assignment keeps its address; `lines` points to the pool.
 void ProgramMachine::restore(const Mark& mark) { now_ = static_cast<const Kept&>(mark).state; }
 
 Digest ProgramMachine::state() const {

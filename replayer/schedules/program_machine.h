@@ -1,10 +1,12 @@
-// Threads that are small programs: lists of steps over a pool of a few lines. `powercut-engine model` runs the litmus
-// tests with threads on it (replayer/LITMUS.md, "Threads"), search_test.cc holds the searches to it.
+// A machine whose threads are small programs: lists of steps over a pool of a few lines. `powercut-engine model` runs
+// the litmus tests with threads on this machine (replayer/LITMUS.md, "Threads"), and search_test.cc tests the searches
+// with it.
 //
-// What a thread stores is seen by all at once, or it waits in a *store buffer* of the thread: x86-TSO (Sewell et al.,
-// CACM 2010) with flushes and `sfence` in the buffer (PTSOsyn of Khyzha and Lahav, POPL 2021, which has the outcomes of
-// Px86). There an entry leaves by a step of its own, made by one of the buffer's *gates*, which a search leads as it
-// does threads: gate i lets the i-th entry leave, where the order allows it (Raad et al., POPL 2020, order table).
+// A store is seen by all threads at once, or it waits in a *store buffer* of its thread. The buffers are those of
+// x86-TSO (Sewell et al., CACM 2010), with flushes and `sfence` in the buffer, too. This is PTSOsyn of Khyzha and Lahav
+// (POPL 2021), which has the outcomes of Px86. An entry leaves its buffer by a step of its own. One of the buffer's
+// *gates* makes this step; a search leads gates as it leads threads. Gate i lets the i-th entry leave, if the order
+// allows it (Raad et al., POPL 2020, order table).
 #ifndef POWERCUT_REPLAYER_SCHEDULES_PROGRAM_MACHINE_H_
 #define POWERCUT_REPLAYER_SCHEDULES_PROGRAM_MACHINE_H_
 
@@ -22,13 +24,13 @@ namespace powercut::schedules {
 enum class StepKind : uint8_t {
   kStore,
   kNtStore,
-  kRmw,  // locked, as the two below: fences, then stores `value` as one atom
+  kRmw,  // locked, as kCas and kAdd: fences, then stores `value` as one atom
   kCas,  // stores `value` if memory holds `expected`, else nothing
   kAdd,  // adds `value`, a little-endian number
   kFence,
   kFlush,
-  kLoad,         // the thread remembers `size` bytes
-  kStoreLoaded,  // a plain store of what the thread remembers
+  kLoad,         // loads `size` bytes, which the thread remembers
+  kStoreLoaded,  // a plain store of the remembered bytes
   kWait,         // goes on while memory holds `expected`
   kLock,         // waits until the lock is free, takes it, and fences
   kUnlock,       // frees the lock, and fences
@@ -38,10 +40,10 @@ enum class StepKind : uint8_t {
 
 struct ThreadStep {
   StepKind kind = StepKind::kStore;
-  uint8_t code = 0;   // of kFence a FenceKind, of kFlush a FlushKind
+  uint8_t code = 0;   // kFence: a FenceKind; kFlush: a FlushKind
   uint8_t flags = 0;  // of a store, as in trace.h
-  uint64_t addr = 0;  // offset in the pool; of kLock and kUnlock the number of the lock
-  uint64_t size = 0;  // of kLoad and kStoreLoaded, in bytes
+  uint64_t addr = 0;  // offset in the pool; kLock and kUnlock: number of the lock
+  uint64_t size = 0;  // kLoad and kStoreLoaded: number of bytes
   std::vector<uint8_t> value, expected;
 };
 using ThreadProgram = std::vector<std::vector<ThreadStep>>;  // by thread
@@ -54,28 +56,29 @@ struct MadeEvent {
   uint64_t addr = 0;
   std::vector<uint8_t> value;
 
-  // Valid as long as this.
+  // Returns the event with this index; valid as long as this object.
   Event event(uint64_t index) const;
 };
 
-// When others see what a thread has stored.
+// When other threads see a thread's store.
 enum class Visibility : uint8_t { kAtOnce, kBuffered };
 
 class ProgramMachine final : public ScheduleMachine {
  public:
   static constexpr size_t kMostActors = 30;
-  // Threads and gates of a program with store buffers.
+  // Returns the number of threads and gates of a program with store buffers.
   static size_t actors(const ThreadProgram& program);
 
-  // `pool_size`: in bytes, whole lines, zero at first; the program uses no byte beyond. A thread unlocks only what it
-  // holds, and stores as much as it has loaded. `program` has to outlive the machine. `caches_persist`: eadr.
-  // kBuffered: no non-temporal stores, the atoms of `any`, and at most kMostActors threads and gates.
+  // `pool_size`: in bytes, whole lines, zero at first; the program uses no byte beyond. A thread unlocks only locks
+  // that it holds, and stores as many bytes as it has loaded. `program` must outlive the machine. `caches_persist`:
+  // eadr. kBuffered: no non-temporal stores, the atoms of `any`, and at most kMostActors threads and gates.
   ProgramMachine(const ThreadProgram& program, uint64_t pool_size, AtomPolicy policy, bool caches_persist,
                  Visibility visibility = Visibility::kAtOnce);
   ProgramMachine(const ProgramMachine&) = delete;
   ProgramMachine& operator=(const ProgramMachine&) = delete;
 
-  // The events of the schedule at hand. A step that the models need not know of is a marker: it ends a store's flight.
+  // Returns the events of the schedule at hand. A step without effect in the models is a marker, which ends a store's
+  // flight.
   const std::vector<MadeEvent>& made() const { return now_.made; }
 
   uint32_t threads() const override { return static_cast<uint32_t>(program_.size() + gates_.size()); }
@@ -84,7 +87,8 @@ class ProgramMachine final : public ScheduleMachine {
   bool at_store(uint32_t thread) const override;
   void step(uint32_t thread) override;
   bool troubled() const override { return false; }
-  // No trouble of a program: the power may fail there as well, and that cut was looked at.
+  // Deadlock is no trouble of a program: the power may fail in this state as well, and the search has looked at this
+  // cut.
   void deadlocked() override {}
   void livelocked() override {}
   bool needs_restart() override { return false; }
@@ -96,10 +100,10 @@ class ProgramMachine final : public ScheduleMachine {
   Digest frontier() const override;
 
  private:
-  // What waits in a store buffer.
+  // An entry of a store buffer.
   struct Entry {
     MadeEvent event;
-    size_t step;  // of its thread: pieces of one store are visible one by one, in any order
+    size_t step;  // step of the thread: pieces of one store become visible one by one, in any order
   };
   struct State {
     std::vector<uint8_t> pool;
@@ -107,10 +111,10 @@ class ProgramMachine final : public ScheduleMachine {
     LineStates lines;
     std::vector<size_t> at;                     // the next step of each thread
     std::vector<std::vector<uint8_t>> loaded;   // by thread
-    std::vector<std::optional<uint32_t>> held;  // by lock: the thread that holds it
+    std::vector<std::optional<uint32_t>> held;  // by lock: the thread that holds the lock
     std::vector<uint32_t> history;              // begins and ends
-    // While a store lands under eadr: which threads stood at a cut before it. It may have woken some, or changed what
-    // their next step does; a cut in the middle of it is nevertheless one in which they have not gone on.
+    // Threads that stood at a cut before the store that is landing (eadr). The store may have woken some of these
+    // threads, or changed their next steps. Nevertheless they have not gone on at a cut in the middle of the store.
     std::vector<uint8_t> cuts_in_flight;
     std::vector<MadeEvent> made;
   };
@@ -119,14 +123,14 @@ class ProgramMachine final : public ScheduleMachine {
   uint32_t program_threads() const { return static_cast<uint32_t>(program_.size()); }
   const ThreadStep* next_of(uint32_t thread) const;
   std::vector<uint8_t> seen(uint32_t thread, uint64_t addr, size_t size) const;
-  bool holds(uint32_t thread, const ThreadStep& step) const;  // the thread sees what the step expects
+  bool holds(uint32_t thread, const ThreadStep& step) const;  // whether the thread sees the value that the step expects
   bool stands_at_cut(uint32_t thread) const;
-  // The entry that a gate lets leave; null: it may not, or there is none.
+  // Returns the entry that a gate lets leave; null if there is none or it may not leave.
   const Entry* leaves_by(uint32_t gate) const;
   static bool may_pass(const Entry& later, const Entry& earlier);
   void leave_by(uint32_t gate);
   void make_step(uint32_t thread);
-  // Into the store buffer, or at once.
+  // Puts the event into the store buffer, or makes it at once.
   void issue(MadeEvent event);
   void make(MadeEvent event);
 

@@ -1,6 +1,6 @@
-// Some schedules, drawn from a seed: at each step any thread that can go on, or (PCT, Burckhardt, Kothari, Musuvathi
-// and Nagarakatte, ASPLOS 2010) the one of the highest priority, where priorities are drawn once and fall at a few
-// steps that are drawn as well.
+// Searches a sample of schedules, drawn from a seed. The random search takes at each step any thread that can go on.
+// PCT takes the thread of the highest priority (Burckhardt, Kothari, Musuvathi and Nagarakatte, ASPLOS 2010). Its
+// priorities are drawn once, and fall at a few steps that are drawn as well.
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -12,7 +12,7 @@
 namespace powercut {
 namespace {
 
-// Rehearsals that show nothing new, before a search begins; and rehearsals in all.
+// Number of rehearsals in a row without a new place after which the search begins; limit of all rehearsals.
 constexpr uint64_t kQuiet = 32, kMostRehearsals = 1024;
 
 std::vector<uint32_t> ready_of(const ScheduleMachine& machine) {
@@ -24,7 +24,7 @@ std::vector<uint32_t> ready_of(const ScheduleMachine& machine) {
   return ready;
 }
 
-// Of the ways in which the thread's next step can be made, any.
+// Chooses at random one of the ways of the thread's next step.
 void choose_way(ScheduleMachine* machine, uint32_t thread, std::mt19937_64* random) {
   uint64_t ways = machine->ways(thread);
   if (ways == 1) return machine->choose(thread, 0);
@@ -45,7 +45,7 @@ class Sampled final : public ScheduleSearch {
     while (counts_.schedules < wanted) {
       machine_->restore(*root);
       if (!one()) {
-        ++counts_.restarts;  // from here on with more places to switch at
+        ++counts_.restarts;  // the next schedules have more places to switch at
         led_on_.clear();
       }
       ++counts_.schedules;
@@ -70,7 +70,7 @@ class Sampled final : public ScheduleSearch {
     for (;; ++length) {
       look();
       if (machine_->troubled()) break;
-      // A cut beside this schedule: what the others would have come to.
+      // Looks at a cut beside this schedule: the state to which the other threads would have come.
       const auto here = machine_->mark();
       saturate(last);
       machine_->restore(*here);

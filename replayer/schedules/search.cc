@@ -32,11 +32,13 @@ void ScheduleSearch::look(bool anywhere) {
   visit_();
 }
 
-// One that went on may have woken another, which stands at no cut any more: so until all do. Where they never do, since
-// one stores in each turn of a loop, the state that the way comes back to is as good: no step has made anything durable
-// or ended an operation, so what a power cut leaves at any state of the way it leaves there as well.
+// A thread that goes on may wake another thread, which then stands at no cut any more. Therefore threads go on until
+// all of them stand at cuts. If a thread stores in each turn of a loop, this never happens, and the way ends where it
+// comes back to an earlier state. This state is as good: no step has made anything durable or ended an operation. A cut
+// in it leaves all that a cut leaves in any state of the way.
 //
-// A state from which this was done before comes to one that was looked at, unless it is one of this very way.
+// If threads were led on from a state before, its saturated state was looked at then, unless the state belongs to this
+// very way.
 void ScheduleSearch::saturate(uint32_t first) {
   if (!limits_.looks) return;
   ++ways_on_;
@@ -44,7 +46,7 @@ void ScheduleSearch::saturate(uint32_t first) {
     const auto [at, is_new] = led_on_.try_emplace(machine_->state(), ways_on_);
     if (!is_new && at->second != ways_on_) return;
     if (!is_new || steps == longest_way_on_) {
-      // Always something new: from the next states it will be so again.
+      // The way has shown new states only. Ways from the next states will do the same, so they may be shorter.
       if (is_new) longest_way_on_ = 100;
       break;
     }

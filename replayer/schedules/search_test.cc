@@ -25,7 +25,7 @@ using schedules::ThreadStep;
 
 constexpr uint64_t kPoolSize = 2 * kLineSize;
 
-// What a power cut leaves: of each line its contents in any order, and the begins and ends of operations.
+// The result of a power cut: the contents of each line in any order, and the begins and ends of operations.
 struct Left {
   std::array<std::set<std::string>, 2> lines;
   std::vector<std::pair<EventKind, uint32_t>> operations;
@@ -67,7 +67,7 @@ Left left_after(const ThreadProgram& program, const Order& order, const char* mo
   return left_after(events, model_name);
 }
 
-// Every instant of every interleaving, with the switches away from a thread that could go on.
+// Visits every instant of every interleaving, with the number of switches away from a thread that could go on.
 template <typename Visit>
 void each_instant(const ThreadProgram& program, Order* order, std::vector<size_t>* at, uint32_t preemptions,
                   const Visit& visit) {
@@ -84,7 +84,7 @@ void each_instant(const ThreadProgram& program, Order* order, std::vector<size_t
   }
 }
 
-// Whether every image of `a` is one of `b`, under the same obligations.
+// Returns whether every image of `a` is an image of `b`, under the same obligations.
 bool covered_by(const Left& a, const Left& b) {
   if (a.operations != b.operations) return false;
   for (size_t line = 0; line < 2; ++line) {
@@ -132,7 +132,7 @@ ThreadProgram draw(std::mt19937_64* random, bool small) {
   return program;
 }
 
-// What the search's frontiers leave, by the model.
+// Returns the results of cuts at the search's frontiers, by the model.
 std::set<Left> searched(const ThreadProgram& program, const char* model, std::optional<uint32_t> preemptions,
                         SearchCounts* counts = nullptr) {
   ProgramMachine machine(program, kPoolSize, AtomPolicy::kAny, persistency_of(model)->stores_at_once());
@@ -261,7 +261,7 @@ class StoresForEver final : public ScheduleMachine {
   uint64_t values_;
 };
 
-// What a search has looked at: where thread 0 stood, and why it is not complete.
+// Returns the places of thread 0 at the states that a search has looked at, and why the search is not complete.
 std::pair<std::set<uint64_t>, std::string> searched_for_ever(SearchLimits limits, StoresForEver machine) {
   std::set<uint64_t> at;
   const auto search = make_search(
@@ -279,7 +279,7 @@ TEST(ScheduleSearch, StopsWhereALoopStoresForEver) {
   EXPECT_EQ(reason, "at a schedule of 10000 steps: a loop may store for ever");
 }
 
-// A power cut while thread 0 stands between its steps is one that no saturated cut stands for.
+// No saturated cut stands for a power cut while thread 0 is between its steps.
 TEST(ScheduleSearch, LooksWhereALoopOfStoresComesBackToItself) {
   EXPECT_EQ(searched_for_ever({}, StoresForEver(3)), Looked({0, 1, 2}, ""));
   EXPECT_EQ(searched_for_ever({.preemptions = 0}, StoresForEver(3)), Looked({0, 1, 2}, ""));
@@ -299,7 +299,7 @@ TEST(ScheduleSearch, RehearsalsOfALoopThatStoresForEverEnd) {
 class ChangesANumber final : public ScheduleMachine {
  public:
   static constexpr uint64_t kNumbers = 4;
-  using Step = std::array<uint8_t, kNumbers>;  // what the number becomes
+  using Step = std::array<uint8_t, kNumbers>;  // the next number, by number
   using Program = std::vector<std::vector<Step>>;
   struct State {
     std::array<uint8_t, 3> at{};
@@ -336,7 +336,7 @@ class ChangesANumber final : public ScheduleMachine {
   const Program& program_;
 };
 
-// Of every schedule with so many preemptions at most, all states.
+// Collects all states of every schedule with at most `left` preemptions.
 void each_state(ChangesANumber* machine, uint32_t last, uint32_t left, std::set<ChangesANumber::State>* out) {
   out->insert(machine->now);
   const bool runs = last < machine->threads() && machine->state_of(last) == ThreadState::kReady;
