@@ -1,7 +1,7 @@
-"""What the pool of a run is, and how people are told of it: the words of a medium, and the advice that it allows.
+"""Media that the pool of a run can be: the words of each medium, and the advice that it allows.
 
-One entry for each folder of `replayer/media`, in the order of `media.def`. Everybody else asks the entry of a medium
-and never compares its name.
+There is one entry for each folder of `replayer/media`, in the order of `media.def`. All other code asks the entry of a
+medium and never compares its name.
 """
 
 from __future__ import annotations
@@ -15,36 +15,37 @@ from powercut_records.places import Frame, flash_operation
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What a cause may say and try. Templates name `{until}`, what must not come before the store B is durable."""
+    """The words and fixes of causes. Templates name `{until}`, the step that must not come before the store B is
+    durable."""
 
-    #: What cannot make two stores atomic: "No flush or fence".
+    #: The means that cannot make two stores atomic: "No flush or fence".
     no_order: str
-    #: What persists as a whole.
+    #: The unit that persists as a whole.
     whole: str
-    #: What the code does: "stores".
+    #: The verb for the code: "stores".
     does: str
     #: The sentence for a kind of fix; `order` is for all that have none.
     fixes: Mapping[str, str]
     #: Whether another thread may flush and fence what one thread stores.
     by_readers: bool = False
-    #: The flush and the fence of a trace's edit, which make a group of stores durable. Without a flush, the fence is
-    #: of the whole pool.
+    #: The flush and the fence of a trace's edit, which make a group of stores durable. Without a flush, the fence acts
+    #: on the whole pool.
     flush: str | None = None
     edited_fence: str = ""
-    #: The source lines that a fix adds, by its kind; of a file of the user's, `file_patch`.
+    #: The source lines that a fix adds, by the kind of fix; `file_patch` is for a file of the user's.
     patch: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     file_patch: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Where one operation of the medium is several stores, and is durable when it returns."""
+    """An operation of a medium that consists of several stores, and is durable when it returns."""
 
-    #: What it is, by the calls that made it: "program".
+    #: The operation's name, by the calls that made it: "program".
     name: Callable[[Sequence[Frame]], str]
-    #: What the line of an operation is called, by its name.
+    #: The word for the line of an operation, by the operation's name.
     lines: Mapping[str, str]
-    #: What an interrupted one leaves, and what to do about it, by its name.
+    #: The result of an interrupted operation, and the advice for it, by the operation's name.
     interrupted: Mapping[str, str]
 
 
@@ -52,23 +53,23 @@ class Operation:
 class Medium:
     """A medium by its words."""
 
-    #: As records, targets and the engine have it.
+    #: The name in records, in targets and in the engine.
     name: str
-    #: As sentences have it: "a block device".
+    #: The name in sentences: "a block device".
     called: str
-    #: The same of several: "block devices".
+    #: The plural in sentences: "block devices".
     many: str
-    #: The persistency models of it, each with what it assumes; the first one is used where nobody names another.
+    #: The medium's persistency models, each with its assumption. The first model is used if nobody names another.
     models: Mapping[str, str]
-    store: str  # what changes it
-    line: str  # what is decided together
+    store: str  # a change of the medium
+    line: str  # the unit that is decided together
     advice: Advice
-    row: str = "page"  # of a drawn table
+    row: str = "page"  # row of a drawn table
     cell: str = "entry"
-    cells: str = "byte"  # that a line has, as pictures show them
-    #: Whether a word of it is the name of what is stored there; of memory it is the bytes.
+    cells: str = "byte"  # cells of a line in pictures
+    #: True if a word of the pool is the name of a content. A word of memory is the bytes themselves.
     device: bool = True
-    #: A store as causes name it, where no stack says more.
+    #: The name of a store in causes, if no stack says more.
     change: str = ""
     operation: Operation | None = None
 
@@ -77,11 +78,11 @@ class Medium:
         return next(iter(self.models))
 
     def changed_by(self, stack: Sequence[Frame]) -> str:
-        """What one change is, made with these calls: "store", "write", "program", "erase"."""
+        """Returns the name of one change, made with these calls: "store", "write", "program", "erase"."""
         return self.operation.name(stack) if self.operation else self.store
 
     def edit(self, begin: int, end: int) -> dict[str, Any]:
-        """What an edit of a trace inserts to make [begin, end) durable."""
+        """Returns the flush and fence that an edit of a trace inserts to make [begin, end) durable."""
         kind = self.advice.flush
         flush = {"offset": begin, "size": end - begin, "kind": kind} if kind else None
         return {"flush": flush, "fence": self.advice.edited_fence}

@@ -74,7 +74,7 @@ class TraceView:
     symbolizer: Symbolizer = field(repr=False)
     #: For a recorded program: its recovery is another process, which no edit of the trace reaches.
     of_program: bool = False
-    #: What the pool is.
+    #: The medium of the pool.
     medium: Medium = MEMORY
 
     def place(self, stack: RawStack) -> Place:

@@ -32,7 +32,7 @@ def sentence(kind: str, first: Place | None, second: Place | None, *, medium: Me
 def explanation(
     kind: str, first: Place | None, second: Place | None, recheck: Recheck | None, *, medium: Medium = MEMORY
 ) -> str:
-    """What it means, in one or two sentences."""
+    """Returns the meaning of a cause, in one or two sentences."""
     store = medium.change or medium.store
     named = partial(_named, medium)
     if kind == "order" and first is not None:
@@ -85,7 +85,8 @@ def explanation(
 
 
 def fix_sentence(kind: str, first: Place | None, second: Place | None, *, medium: Medium = MEMORY) -> str:
-    """What to do about it. Kind `flush-in-reader`: A acknowledges in another thread than that which stores B."""
+    """Returns the advice for a fix. Kind `flush-in-reader`: A acknowledges in another thread than the thread that
+    stores B."""
     until = "it goes on" if second is None else second.text if _acknowledges(second) else "A"
     fixes = medium.advice.fixes
     return fixes.get(kind, fixes["order"]).format(until=until)

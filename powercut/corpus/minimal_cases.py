@@ -4,8 +4,8 @@
     python -m powercut.corpus.minimal_cases --page FILE
 
 The bug corpus is how the minimiser is judged: each bug should come to at most `FEW` operations, or its entry says in
-`why_not_fewer` why it does not. The finding to minimise is the first of the bug's findings that the corpus expects, and
-shows the line that the bug names if one of them does. `--write` writes the key `minimal` of each bug into its file.
+`why_not_fewer` why it does not. The finding to minimise is the first of the bug's findings that the corpus expects.
+Findings that show the line that the bug names come first. `--write` writes the key `minimal` of each bug into its file.
 `--page` writes the table of all minimal cases, which is a page of the documentation's site.
 """
 

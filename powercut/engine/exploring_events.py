@@ -1,4 +1,4 @@
-"""Events of an exploration: how it gets on, what it finds, and what it comes to; and those of its chunks."""
+"""Events of an exploration and of its chunks: progress, findings and results."""
 
 from typing import Any, Literal
 

@@ -189,7 +189,7 @@ class ExploreOptions:
             )
 
     def on(self, medium: Medium) -> "ExploreOptions":
-        """The same on a target whose pool is this medium."""
+        """Returns these options for a target whose pool is this medium."""
         if self.model in medium.models:
             return self
         if self.model == DEFAULT_MODEL:

@@ -65,7 +65,7 @@ class Recording:
     #: Exit statuses that are no failure.
     allowed: frozenset[int] = frozenset({0})
     keep: bool = False
-    #: Whether the program begins with the pools as they are, and they stay as it leaves them.
+    #: True if the program begins with the present pools, and the pools stay as the program leaves them.
     keep_pool: bool = False
     #: Makes the pools before the run, which begins without files otherwise.
     setup: tuple[str, ...] = ()

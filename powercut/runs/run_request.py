@@ -55,9 +55,9 @@ class Silent:
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """What runs on the crash images of a run, as far as those who lead runs treat one otherwise than another."""
+    """The subject of a run, as far as the leaders of runs treat subjects differently."""
 
-    #: Whether it is explored in chunks, which can be kept, shared out to machines, and given time in rounds.
+    #: Whether exploring goes by chunks, which can be kept, shared out to machines, and given time in rounds.
     in_chunks: bool
     #: Whether recording once more makes the same trace: then a run can be known again, and a finding be replayed.
     recorded_alike: bool
@@ -105,7 +105,7 @@ class Request:
 
     @property
     def subject(self) -> Subject:
-        """What its images are given to."""
+        """The subject that runs on the images."""
         return LIBRARY if self.program is None else PROGRAM
 
 

@@ -363,7 +363,8 @@ class ExpectedCause(_Strict):
 
 
 class Minimal(_Strict):
-    """What `powercut minimise` makes of the bug's finding; `powercut.corpus.minimal_cases --write` writes it."""
+    """The minimal case of the bug's finding, by `powercut minimise`; `powercut.corpus.minimal_cases --write` writes
+    it."""
 
     invariant: str
     #: Operations of all phases: of the bug's scenario, and of the minimal case.
@@ -503,7 +504,7 @@ class _WithPhases(_Overlay):
 class Variant(_WithPhases):
     """A `[[variant]]`."""
 
-    #: What a file can be called: a variant is selected and sorted as if it were one.
+    #: The variant's name. It must be a possible file name: a variant is selected and sorted as if it were a file.
     name: str = Field(pattern=r"^[\w.-]+$")
     known_bug: Any = None
 

@@ -259,7 +259,7 @@ def call(
 
 
 def suffix(used: ExploreOptions) -> str:
-    """What tells the files of a run from those of the same run with the usual options."""
+    """Returns a suffix that tells a run's files from the files of the same run with the usual options."""
     usual = ExploreOptions()
     words = [getattr(used, name) for name in ("strategy", "atoms") if getattr(used, name) != getattr(usual, name)]
     words += [

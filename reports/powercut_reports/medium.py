@@ -89,7 +89,7 @@ class Medium:
         return f"{self.size(size if sectors is None else sectors)} of {units}"
 
     def change(self, stack: Sequence[Frame]) -> str:
-        """What one change is, made with these calls: "store", "write", "program", "erase"."""
+        """Returns the name of one change, made with these calls: "store", "write", "program", "erase"."""
         return self.words.changed_by(stack)
 
     def changed(self, offset: int, size: int, stack: Sequence[Frame]) -> str:
@@ -111,7 +111,7 @@ MEMORY, BLOCK, FLASH = (Medium(words) for words in (media.MEMORY, media.BLOCK, m
 
 
 def medium_of(told: FindingRecord | RunRecord) -> Medium:
-    """Of a finding or a run."""
+    """Returns the medium of a finding or a run."""
     words = media.of_model(told.model)
     return Medium(words, file=told.program.device if told.program and words.device else None)
 

@@ -137,7 +137,7 @@ _BEFORE = ("flush-in-reader",)
 
 
 def _patch(finding: FindingRecord, fix: Fix) -> tuple[FixLine, ...]:
-    """What the fix adds at its line, as source code; empty for one that moves a store, or whose line is not known."""
+    """Returns the source lines that a fix adds at its line; none if the fix moves a store, or its line is not known."""
     medium = medium_of(finding)
     advice = medium.words.advice
     added = (advice.file_patch if medium.file else advice.patch).get(fix.kind, ())

@@ -100,7 +100,8 @@ def appendix(
 
 
 def _tried(part: str, name: str, measure: Callable[[], bool], measured: Measured) -> bool:
-    """Carries out one part; what keeps it from an answer stands in it. True when it is complete, or does not apply."""
+    """Carries out one part, and notes in `measured` why it has no answer. Returns True if it is complete or does not
+    apply."""
     try:
         return measure()
     except NotApplicable as error:

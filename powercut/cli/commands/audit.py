@@ -17,7 +17,7 @@ from powercut.runs.applicability import sentences
 from powercut.runs.runner import open_context
 from powercut.scenarios import targets
 
-#: Differences of one scenario that are printed as text; --json has more.
+#: Number of differences of one scenario that are printed as text; --json has more.
 _SHOWN = 5
 
 

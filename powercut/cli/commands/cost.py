@@ -1,4 +1,4 @@
-"""`powercut cost`: what operations cost, and what that means on slow memory."""
+"""`powercut cost`: the costs of operations, and their meaning on slow memory."""
 
 import sys
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""`powercut doctor`: what this installation has and lacks."""
+"""`powercut doctor`: the parts that this installation has and lacks."""
 
 from dataclasses import asdict
 

@@ -51,7 +51,7 @@ def explain(
 
 
 def _one(file: Path, *, trusted: bool) -> FindingRecord:
-    # Where the finding lies: OUT/findings/<fingerprint>.json, with the traces of minimal cases in OUT/minimal.
+    # The finding lies at OUT/findings/<fingerprint>.json, and the traces of minimal cases lie in OUT/minimal.
     with (
         run_records.as_written(file, "this finding", next_step="Find it again with 'powercut run'."),
         runner.open_context(paths.engine(), file.resolve().parent.parent) as context,

@@ -1,4 +1,4 @@
-"""`powercut faults`: what goes wrong beyond power cuts, of memory, allocations and devices."""
+"""`powercut faults`: faults beyond power cuts, of memory, allocations and devices."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -95,7 +95,8 @@ def _kinds(given: list[str]) -> tuple[str, ...]:
 
 
 def _refuse_foreign(kinds: Sequence[str], wanted: Sequence[Request]) -> None:
-    """UsageError for a kind that no target's pool can have; of several targets those are passed over that cannot."""
+    """Raises UsageError for a kind that no target's pool can have. A kind that some of the targets' pools can have
+    passes."""
     for kind in kinds:
         if any(kind in injection.fitting(request.options.model) for request in wanted):
             continue

@@ -26,7 +26,7 @@ class Only:
         self.names = names
 
     def chosen(self, names: list[str]) -> list[str]:
-        """Those of all fields that are options; an unknown name is a mistake in the command."""
+        """Returns the options of the command among the fields `names`; an unknown name is a mistake in the command."""
         assert set(self.names) <= set(names), set(self.names) - set(names)
         return [name for name in names if name in self.names]
 
@@ -35,13 +35,13 @@ class Without(Only):
     """The fields of a group that a command does not have."""
 
     def chosen(self, names: list[str]) -> list[str]:
-        """The fields that are not named here."""
+        """Returns the fields that are not named here."""
         super().chosen(names)
         return [name for name in names if name not in self.names]
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with one parameter for each option of its groups."""
+    """Returns the command with one parameter for each option of its groups."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, tuple[Any, list[str]]] = {}
     parameters: list[inspect.Parameter] = []
@@ -77,7 +77,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _annotation(field: dataclasses.Field[Any], hint: Any) -> Any:
-    """The type of an option as Typer reads it."""
+    """Returns the type of an option as Typer reads it."""
     row = option_of(field)
     return hint if row is None else Annotated[hint, _typer_option(row)]
 

@@ -39,16 +39,16 @@ HelpAll = Annotated[
 class Grouped(TyperCommand):
     """A command whose help has headings, and a short form."""
 
-    #: The parameters that the short help shows, in its order, and what it says of each; empty: help has one form.
+    #: The parameters that the short help shows, in its order, with a text for each; empty: help has one form.
     usual: Mapping[str, str] = {}
 
     def get_help_all(self, ctx: Any) -> str:
-        """The help with every option."""
+        """Returns the help with every option."""
         ctx.meta[_ALL] = True
         return self.get_help(ctx)
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """The docstring; in the short help its first paragraph."""
+        """Writes the docstring; in the short help its first paragraph alone."""
         if not self._short(ctx):
             super().format_help_text(ctx, formatter)
             return
@@ -57,7 +57,7 @@ class Grouped(TyperCommand):
             formatter.write_text((self.help or "").split("\n\n")[0])
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """The options under their headings."""
+        """Writes the options under their headings."""
         every = {item.name: item for item in self.get_params(ctx)}
         shown = [every[name] for name in self.usual] if self._short(ctx) else list(every.values())
         for heading in (*GROUPS, _OTHER):
@@ -80,7 +80,7 @@ class Grouped(TyperCommand):
 
 
 def command(usual: Mapping[str, str]) -> type[Grouped]:
-    """The class of a command whose short help shows these parameters."""
+    """Returns the class of a command whose short help shows these parameters."""
     return type("Grouped", (Grouped,), {"usual": usual})
 
 

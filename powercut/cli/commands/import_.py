@@ -1,4 +1,4 @@
-"""`powercut import`: traces from what other tools recorded."""
+"""`powercut import`: traces from recordings of other tools."""
 
 from pathlib import Path
 from typing import Annotated

@@ -48,26 +48,26 @@ class Judging:
 
     @property
     def formats(self) -> frozenset[str]:
-        """Those of --format."""
+        """The formats of --format."""
         return output.parse_formats(self.format)
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Those of --fail-on."""
+        """The kinds of --fail-on."""
         return options.parse_fail_on(self.fail_on or [])
 
     def is_gate(self) -> bool:
-        """True where people let a machine decide by the result."""
+        """Returns True if a machine decides by the result."""
         return not self.formats.isdisjoint(RENDERERS) or self.baseline is not None or self.since is not None
 
     def wants_canary(self) -> bool:
-        """True where a planted bug is to be found on the same way."""
+        """Returns True if a planted bug is to be found by the same command."""
         return self.is_gate() if self.canary is None else self.canary
 
     @contextmanager
     def errors_reported(self) -> Iterator[Gate]:
-        """The gate. What fails before there is a run is in the reports that machines read as well."""
-        formats, _ = self.formats, self.kinds  # a mistake in them is told before anything else
+        """Opens the gate. Errors before the first run are written to the reports that machines read as well."""
+        formats, _ = self.formats, self.kinds  # a mistake in these options is told before anything else
         try:
             yield open_gate(self.baseline, self.suppressions, since=self.since)
         except PowercutError as error:
@@ -80,9 +80,9 @@ class Judging:
 def explainer_of(
     explain: int | None, requests: Sequence[Request], context: Context, jobs: int, *, bounded: bool = True
 ) -> Explainer:
-    """A budget of time is for all that the command does. Exploring comes first, and what it leaves is for explaining.
+    """A budget of time is for all that the command does. Exploring comes first, and the rest is for explaining.
 
-    A target's findings are explained within a budget where --explain asks for it; those of a program, always. With
+    A target's findings are explained within a budget if --explain asks for it; a program's findings always. With
     `bounded`, requests of many variants have one finding of each variant explained, unless --explain says more.
     """
     budget = next((request.options.budget.seconds for request in requests), None)
@@ -108,8 +108,8 @@ def judge(
 ) -> ExitCode:
     """Carries out the requests and returns the exit code of all of them.
 
-    `machines`: who explores. `prepare` is called once, before the first run. A second Ctrl-C ends it at once, with a
-    line on what was judged.
+    `machines`: the machines that explore. `prepare` is called once, before the first run. A second Ctrl-C ends the
+    command at once, with a line on the runs that were judged.
     """
     settled: dict[str, RunRecord] = {}
     try:
@@ -135,7 +135,7 @@ def _judge(
     prepare: Callable[[Context], None],
     settled: dict[str, RunRecord],
 ) -> ExitCode:
-    """Does it, and puts each run into `settled` when its record is written."""
+    """Carries out the requests, and puts each run into `settled` when its record is written."""
     began = time.monotonic()
     engine_path = paths.engine()
     requests = [replace(item, options=replace(item.options, keep_going=judging.keep_going)) for item in requests]
@@ -146,7 +146,7 @@ def _judge(
         kept = run_cache.open_cache(out, engine_path=engine_path, since=judging.since, warn=talk.say)
     bird = canary.check(requests[0], engine_path=engine_path, formats=formats) if judging.wants_canary() else None
     if bird and not bird.found:
-        kept = None  # nothing that this engine says is worth keeping
+        kept = None  # no result of this engine is worth keeping
 
     def mark(run: RunRecord) -> None:
         settled[run.file] = run

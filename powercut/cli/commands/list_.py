@@ -1,4 +1,4 @@
-"""`powercut list`: what there is to name on a command line."""
+"""`powercut list`: the names that a command line can use."""
 
 from typing import Annotated, Any
 

@@ -111,7 +111,7 @@ def minimise_finding(
 
 @contextmanager
 def kept_in(out: Path | None) -> Iterator[Path]:
-    """The folder of the minimal case's trace: in `out`, or one that is gone afterwards."""
+    """Gives the folder of the minimal case's trace: a folder in `out`, or a folder that is gone afterwards."""
     with scratch.folder("powercut-") as folder:
         yield (out / "traces") if out is not None else folder
 
@@ -130,7 +130,7 @@ def minimal_of(content: FindingRecord, *, limits: minimise.Limits, folder: Path)
 
 
 def parse_limit(value: str | None) -> minimise.Limits:
-    """`500` candidates, or a time as in `--budget`."""
+    """Returns the limits that `value` means: `500` candidates, or a time as in `--budget`."""
     if value is None:
         return minimise.Limits()
     if value.isascii() and value.isdigit() and int(value) > 0:
@@ -149,7 +149,7 @@ def parse_limit(value: str | None) -> minimise.Limits:
 
 
 def save(scenario: str, path: Path) -> None:
-    """Writes a scenario under the name that its file has."""
+    """Writes a scenario to `path`, under the name of this file."""
     if path.suffix != ".toml" or not path.stem:
         raise UsageError(
             "a scenario is a .toml file", where=str(path), next_step=f"Write {path.with_suffix('.toml')}, for example."

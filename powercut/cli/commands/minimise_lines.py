@@ -20,8 +20,8 @@ from powercut_reports import text
 def minimise_lines(
     content: FindingRecord, file: Path, *, out: Path | None, limits: minimise.Limits, json: bool, trusted: bool
 ) -> ExitCode:
-    """Prints the fewest lines that show the finding in `file`, and writes them beside it; with `out`, finding and trace
-    there as well."""
+    """Prints the fewest lines that show the finding in `file`, and writes them beside `file`. With `out`, also puts
+    finding and trace into `out`."""
     recording = program_run.recording_of(content)
     trust.require([trust.command(recording.command, recording.cwd)], file=file, granted=trusted)
     with (

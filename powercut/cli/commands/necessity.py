@@ -25,7 +25,7 @@ from powercut.scenarios import targets
 from powercut_reports.html import Companions
 
 _FORMATS = ("text", *paper.FORMATS)
-#: Without a flush a run can have so many more crash states that one exploration would take hours.
+#: The budget of one exploration: without a flush, a run can have so many crash states that it would take hours.
 DEFAULT_BUDGET = "60s"
 EachBudget = Annotated[
     str,
@@ -124,7 +124,7 @@ def necessity(
 
 
 class _Bar:
-    """One bar on stderr: first the runs as they are, then the sites."""
+    """One bar on stderr, first for the unchanged runs, then for the sites."""
 
     def __init__(self, bars: Progress, name: str) -> None:
         self._bars = bars

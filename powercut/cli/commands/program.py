@@ -1,4 +1,4 @@
-"""Program mode: what its options ask for, as a request. The options are `powercut.program.options`."""
+"""Program mode: makes a request of its options. The options are in `powercut.program.options`."""
 
 import shlex
 from dataclasses import replace
@@ -20,19 +20,19 @@ from powercut_records.media import BLOCK, MEMORY
 
 
 def recording_of(given: ProgramOptions, chosen: ExploreOptions) -> Recording:
-    """The recording that the options ask for."""
+    """Returns the recording that the options ask for."""
     scheduled = given.record is not None and given.scheduled
     scheduling = recordings.scheduling(chosen.schedules, seed=chosen.seed, model=chosen.model) if scheduled else None
     return recordings.recording(given, scheduling=scheduling)
 
 
 def run_request(given: ProgramOptions, chosen: ExploreOptions) -> Request:
-    """The run of `powercut run --record …`."""
+    """Returns the run of `powercut run --record …`."""
     recording = recording_of(given, chosen)
     chosen = chosen.on(BLOCK if recording.device else MEMORY)
     name = given.name or default_name(recording.command)
     made = Program(name=name, recording=recording, recovery=replace(_recovery(given), pools=recording.pools))
-    # 'powercut minimise' runs it again.
+    # 'powercut minimise' runs the command again.
     trust.remember([trust.command(recording.command, recording.cwd)])
     words = ["powercut", "run", *replace(given, tracer=recording.tracer).again()]
     words += chosen.schedules.words() if given.scheduled else []
@@ -40,7 +40,7 @@ def run_request(given: ProgramOptions, chosen: ExploreOptions) -> Request:
 
 
 def explore_request(given: ProgramOptions, chosen: ExploreOptions, trace: Path) -> Request:
-    """The run of `powercut explore TRACE --recover …`."""
+    """Returns the run of `powercut explore TRACE --recover …`."""
     made = Program(name=given.name or default_name([trace.stem]), recovery=_recovery(given))
     words = ["powercut", "explore", str(trace), *given.again(judging=True)]
     request = _request(made, chosen, scenario=trace.name, words=words)
@@ -51,7 +51,7 @@ def explore_request(given: ProgramOptions, chosen: ExploreOptions, trace: Path) 
 
 
 def _recovery(given: ProgramOptions) -> Recovery:
-    """How images are judged."""
+    """Returns the recovery, which tells how images are judged."""
     made = recoveries.recovery(given)
     # A finding's record names the commands again.
     judging = (made.recover, made.check, made.dump, *made.probes)

@@ -85,7 +85,7 @@ def record(
 
 
 def _program(given: ProgramOptions, path: Path, chosen: options.ExploreOptions) -> dict[str, Any]:
-    """Records a command; Ctrl-C ends it and all that it has started."""
+    """Records a command; Ctrl-C ends the command and all processes that it has started."""
     recording = modes.recording_of(given, chosen)
     interrupt = engine.Interrupt()
     try:

@@ -90,7 +90,7 @@ def reproduce(
 
 
 def _scenario(finding: FindingRecord) -> str:
-    """The minimal case of a finding as a scenario: as its record has it, else looked for."""
+    """Returns the minimal case of a finding as a scenario: from its record, or found now."""
     if finding.minimal:
         return finding.minimal.scenario
     with minimise.kept_in(None) as folder:

@@ -63,7 +63,7 @@ Config = Annotated[
 ]
 
 
-#: Options that `powercut run --help` shows: those of a first run, a line each.
+#: The options of a first run, which `powercut run --help` shows, each with one line of text.
 _USUAL = {
     "target": "A scheme ('powercut list targets'), or a library of yours.",
     "scenario": "Its scenarios, by name, path or file.",
@@ -155,7 +155,7 @@ def run(
 def _refuse_nothing(
     target: Sequence[str] | None, scenario: Sequence[str] | None, client: str | None, *, everything: bool
 ) -> None:
-    """UsageError where nothing says what to run, and where --all says more than the targets do."""
+    """Raises UsageError if no option names a run, or if --all stands beside targets."""
     if everything and target:
         raise UsageError("--all is every target", where=" ".join(target), next_step="Leave one of the two out.")
     if everything or target or scenario or client:
@@ -172,7 +172,7 @@ def _refuse_nothing(
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A command line, as far as another one has to know it to run the same."""
+    """The part of a command line that another command needs to make the same runs."""
 
     targets: tuple[str, ...]
     scenarios: tuple[str, ...]
@@ -183,7 +183,7 @@ class Command:
     tracer: str | None
 
     def requests(self) -> tuple[list[Request], list[str]]:
-        """The runs, and the names of their targets."""
+        """Returns the runs, and the names of their targets."""
         selections = targets.select(list(self.targets))
         explicit = bool(self.targets)
         if self.client is not None:
@@ -212,7 +212,7 @@ class Command:
         return runner.with_tracer(wanted, self.tracer), names
 
     def as_json(self) -> dict[str, Any]:
-        """For `shard.json`."""
+        """Returns the object for `shard.json`."""
         return {
             "targets": list(self.targets),
             "scenarios": list(self.scenarios),
@@ -225,7 +225,7 @@ class Command:
 
     @staticmethod
     def from_json(value: dict[str, Any]) -> "Command":
-        """The command that `as_json` wrote."""
+        """Returns the command that `as_json` wrote."""
         given = value["options"]
         options = {
             **given,

@@ -17,7 +17,7 @@ DEFAULT_OUT = Path(".powercut")
 
 
 def default_jobs() -> int:
-    """The cores that this process may use."""
+    """Returns the number of cores that this process may use."""
     return cores()
 
 
@@ -276,7 +276,7 @@ class Exploring:
         return ExploreOptions(**{**vars(self), "nested": nested, "budget": options.parse_budget(self.budget)})
 
     def program_options(self) -> ExploreOptions:
-        """These options for a program. UsageError for cuts inside recovery that programs do not have."""
+        """Returns these options for a program. Raises UsageError for nested cuts, which programs do not have."""
         nested = self.nested or 0
         if nested > 1:
             raise UsageError(
@@ -325,7 +325,7 @@ class Scheduling:
     )
 
     def named(self) -> dict[str, object]:
-        """The options that were given."""
+        """Returns the names of the options that were given."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def options(self) -> options.Schedules:

@@ -19,7 +19,7 @@ _GUIDE = "docs/many-machines.md has what goes together."
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """Where chunks are explored: here, on a cluster, or in another job."""
+    """The place where chunks are explored: here, on a cluster, or in another job."""
 
     cluster: str | None = row(
         "--cluster",
@@ -47,11 +47,12 @@ class Spread:
     )
 
     def chosen(self) -> Shard | None:
-        """The shard, validated."""
+        """Returns the shard, validated; None if there is none."""
         return parse_shard(self.shard) if self.shard is not None else None
 
     def refuse_with(self, requests: Sequence[Request], **given: Any) -> None:
-        """UsageError for what cannot be spread. `given`: options of the command that a shard does not have."""
+        """Raises UsageError for requests that cannot be spread. `given`: options of the command that a shard does not
+        have."""
         chosen = {option.flag: getattr(self, field.name) for field, option in rows(self)}
         names = [name for name, value in chosen.items() if value is not None]
         if not names:
@@ -84,7 +85,7 @@ class Spread:
 
     @contextmanager
     def machines(self, engine_path: Path) -> Iterator[Machines]:
-        """Who explores."""
+        """Returns the machines that explore."""
         if self.cluster is None and self.scheduler_file is None:
             yield Here()
             return
@@ -94,7 +95,7 @@ class Spread:
                 where="--cluster" if self.cluster else "--scheduler-file",
                 next_step="Install the extra: pip install 'powercut[dask]'.",
             )
-        dask = import_module("powercut.machines.dask")  # half a second that no other run pays
+        dask = import_module("powercut.machines.dask")  # this import takes half a second, which other runs need not pay
         with dask.connected(
             address=self.cluster,
             scheduler_file=self.scheduler_file,
