@@ -8,9 +8,10 @@
 //   TargetRunner      the execution itself: signals, exceptions, loops that never end
 // A store outside pool, heap, stack and the target's globals stops the execution before it happens.
 //
-// The pool is watched (pool_memory.h): code that calls no hooks faults, and pool_traps.h calls them for it.
+// The pool is watched (pool_memory.h): an access by code without hooks faults, and pool_traps.h calls the hooks for
+// this code.
 //
-// Known inaccuracy: what uninstrumented code loads from the target's heap and globals is not seen.
+// Known inaccuracy: loads of uninstrumented code from the target's heap and globals are not seen.
 #ifndef POWERCUT_REPLAYER_EXECUTOR_EXECUTOR_H_
 #define POWERCUT_REPLAYER_EXECUTOR_EXECUTOR_H_
 
@@ -90,7 +91,7 @@ class Executor {
   // The place where an execution has ended at its first load of undecided bytes; the execution can go on there.
   struct Branch {
     MachineState machine;
-    uint64_t address = 0, size = 0;  // of the load
+    uint64_t address = 0, size = 0;  // address and size of the load
     bool in_pieces = false;
   };
   struct Stretch {
@@ -99,7 +100,7 @@ class Executor {
     bool lost = false;             // true: it has loaded undecided bytes, and cannot go on there
   };
   Stretch run_to_branch(const std::function<void()>& body);
-  // `restore` puts memory as it was at the branch, with the bytes of its load decided.
+  // Goes on at a branch. `restore` puts memory back as it was at the branch, with the bytes of its load decided.
   Stretch go_on(const Branch& branch, absl::FunctionRef<void()> restore);
   // Ends a series of stretches: from here on loads need not ask whether they branch.
   void end_stretches();

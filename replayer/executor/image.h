@@ -8,7 +8,7 @@
 
 namespace powercut {
 
-// A content for every line that the cuts left open, level by level down to the one at hand.
+// A content for every line that the cuts left open, level by level down to the level at hand.
 struct Image {
   struct Line {
     uint64_t line = 0;

@@ -75,7 +75,7 @@ TEST_F(ImageTest, ANestedChoiceFixesTheCutBefore) {
   }
 }
 
-// A cut that does not change the line passes the choice on to the one before.
+// A cut that does not change the line passes the choice on to the cut before.
 TEST_F(ImageTest, AChoiceReachesTheNearestCutThatLeftTheLineOpen) {
   cut({&first_});
   const LineSet other = [] {
@@ -94,7 +94,7 @@ TEST_F(ImageTest, AChoiceReachesTheNearestCutThatLeftTheLineOpen) {
   EXPECT_EQ(find(image.levels[0], 0)->content, content({1}));
 }
 
-// Only the innermost recovery has read it: the earlier one would have gone the same way whatever it held.
+// Only the innermost recovery has read the line: the earlier recovery would have gone the same way with any content.
 TEST_F(ImageTest, WhatTheLastRecoveryObservedWasDecidedThere) {
   cut({&first_, &second_});
   LineSet child = line_set(0, {content({4})});

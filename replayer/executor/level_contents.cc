@@ -12,7 +12,7 @@ using Take = LevelContents::Take;
 
 std::string at_offset(uint64_t line) { return "the line at offset " + std::to_string(line * kLineSize); }
 
-// One of the line's contents. The first is the floor (replayer/models/candidates.h).
+// Returns the content of a line that `take` means. A set's first content is the floor (replayer/models/candidates.h).
 const Content& taken(const LineSet& set, Take take) { return set.contents[take == Take::kVisible ? set.visible : 0]; }
 
 }  // namespace

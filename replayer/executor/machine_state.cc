@@ -4,7 +4,8 @@
 
 namespace powercut {
 
-// Both keep the caller's registers on its own stack, and its stack pointer in the word at `stack_end`.
+// Both functions keep the caller's registers on the caller's stack, and the caller's stack pointer in the word at
+// `stack_end`.
 #define POWERCUT_LEAVE_STACK POWERCUT_PUSH_LIVE_REGISTERS "mov %rsp, (%rdi)\n\t"
 
 [[gnu::naked]] void powercut_enter(const uint64_t*, void (*)(void*), void*) {

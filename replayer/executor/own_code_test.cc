@@ -9,7 +9,7 @@ namespace {
 
 void touch_nothing() { *static_cast<volatile uint64_t*>(nullptr) = 1; }
 
-// This test program is the executable here, and so is the code of its lambdas.
+// The executable here is this test program, with the code of its lambdas.
 Outcome fault(MemoryRange own_code) {
   Executor executor({.pool_size = 65536, .step_budget = 1000, .globals = {}, .own_code = own_code});
   Decisions decisions;

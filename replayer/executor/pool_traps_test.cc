@@ -136,7 +136,7 @@ TEST_F(PoolTraps, InstructionsAreHeardAsHooksWouldSayThem) {
 
 TEST_F(PoolTraps, AStoreUnderAMaskIsHeardWithItsActiveLanesAlone) {
   if (!__builtin_cpu_supports("avx512bw")) GTEST_SKIP() << "this processor lacks avx512bw";
-  // Zeroes over zeroes: what it stored cannot be told from what memory holds.
+  // The store puts zeroes over zeroes: memory does not show which lanes were stored.
   EXPECT_EQ(heard([] { store_masked(at(256), 0xf00f); }), (std::vector<std::string>{"store 256 4", "store 268 4"}));
 }
 

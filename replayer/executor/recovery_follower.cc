@@ -117,7 +117,7 @@ void RecoveryFollower::flush(uint64_t offset, FlushKind kind, CodePlace place) {
 
 void RecoveryFollower::fence(FenceKind kind, CodePlace place) {
   const QuietHeap quiet;
-  if (!options_.persistency->has_fence(kind)) return;  // it orders nothing here
+  if (!options_.persistency->has_fence(kind)) return;  // such a fence orders nothing on this medium
   if (!options_.edits.empty() && edits_at(place).drop) return;
   if (options_.list_sites) note_site(true, static_cast<uint8_t>(kind), place);
   make_fence(place);

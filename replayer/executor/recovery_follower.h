@@ -77,7 +77,7 @@ class RecoveryFollower {
     bool list_sites = false;
     MemoryRange own_code = {};
   };
-  // Both outlive this.
+  // `memory` and `lines` outlive this object.
   RecoveryFollower(const Options& options, UndecidedMemory* memory, LineTable* lines)
       : options_(options), memory_(memory), lines_(lines) {}
 
@@ -137,14 +137,14 @@ class RecoveryFollower {
   Decisions* decisions_ = nullptr;
   PathListener* listener_ = nullptr;
   std::vector<Cut>* cuts_ = nullptr;
-  std::optional<NestedCuts> nested_;  // not with a listener, which has its own
+  std::optional<NestedCuts> nested_;  // none with a listener, which has its own cuts
   size_t decided_before_ = 0;         // decisions before the recovery at hand
   bool fenced_ = false;
   uint32_t path_epoch_ = 0;
   uint64_t path_ = 0;
   struct {
     uint64_t stores, flushes, fences;
-  } done_{};  // by the recovery at hand
+  } done_{};  // numbers of the recovery at hand
   RecoveryPeaks peaks_;
   absl::btree_map<FlushSite, uint64_t> sites_;
 };

@@ -245,7 +245,7 @@ TEST_F(EditedExecutorTest, FlushesAndFencesAreDroppedAndAdded) {
   EXPECT_EQ(after_return({elsewhere}, body), durable) << "called from elsewhere";
 }
 
-// Hears of the step behind each fence, and ends the execution at one of them.
+// Hears of the step behind each fence, and ends the execution at step number `last`.
 struct BehindFences final : PathListener {
   explicit BehindFences(size_t last) : last(last) {}
   void store(uint64_t offset, std::span<const uint8_t>, uint32_t, CodePlace) override { seen.push_back(offset); }

@@ -48,14 +48,16 @@ ExceptionState exception_state() {
   const auto* globals = reinterpret_cast<const ExceptionState*>(abi::__cxa_get_globals());
   return {globals->caught, globals->uncaught};
 }
-// Member by member: the bytes behind them are globals as well, which an execution leaves as they were.
+// The state is set member by member: the bytes behind the members are globals as well, which an execution leaves as
+// they were.
 void set_exception_state(const ExceptionState& state) {
   auto* globals = reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
   globals->caught = state.caught;
   globals->uncaught = state.uncaught;
 }
 
-// Target code's stack begins so far below whoever runs it first, so that its addresses do not depend on the caller.
+// Distance of target code's stack below its first caller's frame: thus addresses on the stack do not depend on the
+// caller.
 constexpr uint64_t kEngineStack = 64 * 1024;
 // Size of the stack that is cleared: bytes of earlier calls would be found in the padding of objects.
 constexpr uint64_t kClearedStack = 8 * 1024;
@@ -64,7 +66,7 @@ constexpr uint64_t kClearedStack = 8 * 1024;
 constexpr uint8_t kOtherFill = 0xA7;
 
 #if defined(__has_feature) && __has_feature(address_sanitizer)
-// Word by word, past what the sanitizer has put between variables.
+// Copies word by word, also the words that the sanitizer has put between variables.
 [[clang::no_sanitize("address")]] void copy_stack(const volatile uint64_t* from, size_t count, uint64_t* to) {
   for (size_t i = 0; i < count; ++i) to[i] = from[i];
 }
@@ -72,16 +74,17 @@ constexpr uint8_t kOtherFill = 0xA7;
 void copy_stack(const uint64_t* from, size_t count, uint64_t* to) { std::memcpy(to, from, count * sizeof *to); }
 #endif
 
-// Sentences beyond these say nothing new to anyone.
+// Limit of doubts: further sentences say nothing new to anyone.
 constexpr size_t kMostDoubts = 16;
 
 // Signals that a fault of target code raises. Any other signal, and any signal outside an execution, is the engine's
 // own. A fault of an instruction of the engine while target code runs (a hook, a query's own code) is the engine's,
 // too. As a finding of the target it could not be fixed by anyone. The process dies, and its parent says `unknown`.
 
-// Where glibc keeps what an assertion, or its own checks of the heap, have printed before the abort; null without one.
+// The place where glibc keeps the message that an assertion, or its own checks of the heap, printed before an abort.
+// The pointer is null if there is no message.
 struct AbortMessage {
-  unsigned size;  // of the mapping that it lies in
+  unsigned size;  // size of the mapping that has the message
   char text[];
 };
 AbortMessage** const abort_message = static_cast<AbortMessage**>(dlvsym(RTLD_DEFAULT, "__abort_msg", "GLIBC_PRIVATE"));
@@ -105,7 +108,7 @@ std::vector<uint64_t> callers_of_abort() {
     const void* frame = nullptr;
   } caller;
   const auto look = [](_Unwind_Context* context, void* found) {
-    constexpr int kFramePointer = 6;  // of the registers' numbers in these tables
+    constexpr int kFramePointer = 6;  // number of the register in these tables
     const auto* pc = reinterpret_cast<const void*>(_Unwind_GetIP(context));
     if (powercut_code(pc) != POWERCUT_INSTRUMENTED) return _URC_NO_REASON;
     *static_cast<Caller*>(found) = {pc, reinterpret_cast<const void*>(_Unwind_GetGR(context, kFramePointer))};
@@ -149,8 +152,8 @@ void cannot_follow(const std::string& what, const void* pc, const void* frame) {
 
 void blocked(const void* pc, const void* frame) { current->hang({pc, frame}); }
 
-// Whether the target calls code without instrumentation that may store to its heap or globals. The end of an exception
-// stores to the exception alone, and sigaction to a place of the caller's, on its stack as a rule.
+// Returns whether the target calls uninstrumented code that may store to the target's heap or globals. The end of an
+// exception stores to the exception alone, and sigaction to a place of the caller's, on the stack as a rule.
 bool calls_code_that_stores() {
   std::array<const char*, 256> names{};
   const uint32_t count = powercut_externals(names.data(), names.size());

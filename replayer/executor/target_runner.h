@@ -35,7 +35,7 @@ class TargetRunner {
     // Called when an execution has ended, in every process in which one ends: target code may have forked.
     std::function<void()> after_each = {};
   };
-  // One per process: signal handlers and traps are process-wide. `memory` outlives this.
+  // Make at most one runner in a process: signal handlers and traps are process-wide. `memory` outlives this object.
   TargetRunner(const Options& options, UndecidedMemory* memory);
   ~TargetRunner();
   TargetRunner(const TargetRunner&) = delete;

@@ -50,14 +50,15 @@ WriteSet WriteLog::left(const UndecidedMemory::Mark& since) const {
     if (const uint64_t kept = mask & (changed | ~loaded)) (*lines)[line] = kept;
   };
   for (const auto& [line, mask] : stored.pool) {
-    // Deciding a line is in the journal as well: its oldest entries need not be what the execution has overwritten.
+    // Decisions of a line are in the journal as well: the line's oldest entries need not be bytes that the execution
+    // has overwritten.
     if (memory_->is_pending(line)) {
       out.pool[line] = mask;
     } else {
       add(reinterpret_cast<uint64_t>(memory_->pool()), line, mask, reads_->mask(line), &out.pool);
     }
   }
-  // As long as nobody follows reads of the heap, it is the same in all states that are compared.
+  // As long as nobody follows reads of the heap, the heap is the same in all states that are compared.
   for (const auto& [line, mask] : stored.heap) {
     uint64_t loaded = reads_->wants_heap() ? 0 : ~uint64_t{0};
     for (uint64_t w = 0; reads_->wants_heap() && w < kLineSize; w += 8) {

@@ -21,7 +21,7 @@ struct WriteSet {
 
 class WriteLog {
  public:
-  // Both outlive this.
+  // Both arguments outlive this object.
   WriteLog(const UndecidedMemory* memory, const ReadLog* reads) : memory_(memory), reads_(reads) {}
 
   // Notes stores from here on until end(), by one execution or by several.
@@ -32,7 +32,7 @@ class WriteLog {
   // may differ on another image that the execution cannot tell from this one.
   WriteSet left(const UndecidedMemory::Mark& since) const;
 
-  // For the hooks.
+  // Notes a store; called by the hooks.
   void note(uint64_t address, uint64_t size) {
     if (noted_ && !memory_->is_fresh(address, size)) keep(address, size);
   }

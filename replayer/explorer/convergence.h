@@ -26,14 +26,14 @@ namespace powercut {
 class Convergence {
  public:
   static constexpr size_t kMostKnown = size_t{1} << 20;  // situations
-  static constexpr size_t kMostReads = size_t{8} << 20;  // of the recoveries that were in them
+  static constexpr size_t kMostReads = size_t{8} << 20;  // reads of the recoveries that were in these situations
   static constexpr uint64_t kMostFresh = 64 * 1024;      // bytes of heap that a recovery has allocated
 
   // Tolerance of a meeting: this recovery may have read one line more than the known one for each kLinesOfOne lines of
   // the known one.
   static constexpr uint64_t kLinesOfOne = 16;
 
-  // It outlives this.
+  // `executor` outlives this object.
   explicit Convergence(Executor* executor) : executor_(executor) {}
 
   // ---- the medium ----------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ class Convergence {
   struct Done {
     uint64_t stores = 0, flushes = 0, fences = 0;
     std::vector<std::pair<uint64_t, uint8_t>> reads = {};  // words of the medium, and bytes of each
-    absl::flat_hash_set<uint64_t> lines = {};              // of the first `counted` reads
+    absl::flat_hash_set<uint64_t> lines = {};              // lines of the first `counted` reads
     size_t counted = 0;
     size_t kept = 0;  // reads, when a situation was kept last
     void count_lines();
@@ -75,8 +75,8 @@ class Convergence {
   struct Known {
     int depth = 0;
     uint64_t way = 0;
-    uint64_t stores = 0, flushes = 0, fences = 0;  // until then
-    std::shared_ptr<Done> done = {};               // in all; null where recovery begins
+    uint64_t stores = 0, flushes = 0, fences = 0;  // numbers until the situation
+    std::shared_ptr<Done> done = {};               // work of the whole recovery; null where recovery begins
   };
   struct Level {
     Signature total;  // the digest of the level above
@@ -89,23 +89,24 @@ class Convergence {
 
   Executor* executor_;
   const Frontier* frontier_ = nullptr;
-  Signature total_;                                    // of the level at hand: the sum over all contents of all lines
+  Signature total_;                                    // digest of the level at hand: the sum over all contents of all
+                                                       // lines
   absl::flat_hash_map<uint64_t, Signature> replaced_;  // lines that nested cuts made different
   std::vector<Level> levels_;
 
   absl::flat_hash_map<std::pair<uint64_t, uint64_t>, Known> known_;
-  size_t reads_ = 0;  // that known_ keeps
+  size_t reads_ = 0;  // number of reads that known_ keeps
 
   uint64_t way_ = 0;
-  UndecidedMemory::Mark seen_{};                  // of the journal, until there
+  UndecidedMemory::Mark seen_{};                  // end of the part of the journal that own_ covers
   absl::flat_hash_map<uint64_t, Signature> own_;  // lines that recovery changed
-  Signature sum_;                                 // what they add to the level's
+  Signature sum_;                                 // their sum, to be added to total_
 };
 
 // Takes digests of the machine's state along one execution.
 class MachineDigests {
  public:
-  // The execution makes its changes from `start` on; `answer` is what it writes to.
+  // The execution makes its changes from `start` on, and writes its answer to `answer`.
   MachineDigests(Executor* executor, const UndecidedMemory::Mark& start, const ResultBuffer* answer)
       : executor_(executor), seen_(start), answer_(answer) {}
   // Returns the digest of the state; nothing where a part of the state is not known.

@@ -1,5 +1,6 @@
-// The reference: every crash state that the strategy names is run, again at every crash point, with every query on
-// every recovered state, and nothing is remembered. Slow and obvious; the other explorer is compared with it.
+// The reference explorer. It runs every crash state that the strategy names, again at every crash point, with every
+// query on every recovered state. It remembers nothing. This explorer is slow and obvious; tests compare the trie
+// explorer with it.
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -88,7 +89,7 @@ class EagerExplorer final : public Explorer {
   void run_again(Decisions decisions, const std::string& first, const UndecidedMemory::Mark& start, uint32_t sources) {
     const uint64_t path = executor_->recovery().path();
     buffer_.clear();
-    executor_->reads().begin(start.arena);  // what it reads is counted for itself
+    executor_->reads().begin(start.arena);  // this run's reads are counted separately
     executor_->runner().set_variant(counts_.executions);
     Outcome outcome = executor_->run_recovery(&decisions, nullptr, [this] { subject_->recover(&buffer_); });
     executor_->runner().set_variant(0);

@@ -38,7 +38,7 @@ class Explorer {
     uint64_t merge_after = QuerySearch::kMergeAfter;
     bool visible_only = false;      // make_trie_explorer: of every line the content with everything persisted
     size_t trie_bytes = 256 << 20;  // limit of the trie; beyond it the trie is begun anew
-    bool keep_answers = false;      // for recall(): the answers themselves, and not only that they were judged
+    bool keep_answers = false;      // for recall(): keeps the answers, and not only digests of judged answers
     bool obligations = true;        // make_eager_explorer: whether this explorer takes the subject's obligations
     // make_trie_explorer: called at each crash point, with its lines installed and nothing run on them yet.
     std::function<void()> before_search = {};

@@ -1,4 +1,4 @@
-// Examples of what the explorer runs, asks and leaves out, on small schemes of which each shows one rule.
+// Examples of runs and queries that the explorer makes or leaves out. Each small scheme shows one rule.
 #include "replayer/explorer/explorer.h"
 
 #include <gtest/gtest.h>
@@ -189,7 +189,7 @@ TEST_F(ExplorerTest, ARecoveryThatReadsWhatItReadBeforeDoesNotRun) {
 }
 
 TEST_F(ExplorerTest, ASecondCutIsExploredToTheDepthAskedFor) {
-  // Recovery counts up in place: what it finds after n cuts is at most n.
+  // Recovery counts up in place: after n cuts it finds a number of at most n.
   const Scheme scheme{{{Op::kLoad, 0, 0, 0},
                        {Op::kEmit, 0, 0, 0},
                        {Op::kSkip, 0, 0, 1},
@@ -210,7 +210,8 @@ TEST_F(ExplorerTest, ASecondCutIsExploredToTheDepthAskedFor) {
 }
 
 TEST_F(ExplorerTest, RecoveryIsCutBeforeItsFencesAndAfterItReturned) {
-  // Says what it finds in two lines; makes the first durable, and leaves the second to the cache.
+  // Recovery emits the words that it finds in two lines. It makes the first line durable, and leaves the second to the
+  // cache.
   const Scheme scheme{{{Op::kLoad, 0, 0, 0},
                        {Op::kEmit, 0, 0, 0},
                        {Op::kLoad, 1, 2, 0},

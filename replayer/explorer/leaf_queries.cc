@@ -31,7 +31,7 @@ bool LeafQueries::newly_obliged(uint32_t code) const {
 
 void LeafQueries::begin_crash_point(const Frontier& frontier) {
   views_.begin_crash_point(frontier);
-  // Where no leaf could be asked, the obligations wait.
+  // If no leaf could be asked at the last crash point, its obligations wait.
   if (!first_leaf_) obliged_.clear();
   for (Group group : subject_->obliged()) obliged_.push_back(code_of(group));
   sort_unique(&obliged_);
@@ -61,7 +61,7 @@ void LeafQueries::visit(int depth, const std::shared_ptr<const RecoveredState>& 
   // At the first leaf of a crash point, only the first cut's view is known to have been asked under the obligations in
   // force. The obliged groups are the exception.
   const bool only_first = first_leaf_ && !obliged_.empty();
-  std::vector<LeafViews::Hits> hits;  // one for each view that is compared with
+  std::vector<LeafViews::Hits> hits;  // one entry for each view that is compared
   std::vector<uint32_t> codes =
       views_.empty() ? views_.all_groups_as_new() : views_.new_groups(depth, only_first, watched_, &hits);
   const absl::flat_hash_set<uint32_t> whole = asked_whole(depth);
@@ -110,7 +110,7 @@ void LeafQueries::ask_bystanders(const std::vector<LeafViews::Hits>& hits, bool 
   sort_unique(&watched);
   std::vector<uint32_t> keys = bystanders_.keys(hits, intruder_asked, watched);
   for (uint32_t key = 0; exact_ && key < views_.count().keys; ++key) {
-    // A bystander answers now what it answered before, unless one of the two may have changed.
+    // A bystander's answer is the earlier one, unless the intruder or the key's first query may have changed.
     if (!intruder_asked && !std::binary_search(hits[0].keys.begin(), hits[0].keys.end(), key)) continue;
     for (QueryId query : subject_->members(bystander_group(key))) runs_.drop_answers(query);
   }
@@ -142,7 +142,8 @@ void LeafQueries::ask(const std::vector<uint32_t>& codes, const absl::flat_hash_
       ask_group(tasks[i++].code, depth, wake);
       continue;
     }
-    // All groups that this line alone has hit. Narrowed to what is new for all of them together.
+    // Asks all groups that this line alone has hit. The line is narrowed to the contents that are new for all these
+    // groups together.
     const uint64_t line = tasks[i].line;
     std::vector<uint32_t> keep = views_.new_contents(line);
     if (!keep.empty()) runs_.narrow(line, std::move(keep));
@@ -169,7 +170,7 @@ void LeafQueries::ask_group(uint32_t code, int depth, Wake* wake) {
   if (!good) watched_.insert(code);
 }
 
-// Every query at this leaf, whether it was run here or its answers are those of a leaf before.
+// Judges every query at this leaf, whether the query was run here or its answers come from an earlier leaf.
 void LeafQueries::answer_all(int depth) {
   const std::vector<std::string> undisturbed{std::string(subject_->undisturbed())};
   std::vector<uint32_t> codes = views_.all_groups();

@@ -34,7 +34,7 @@ class LeafViews {
  public:
   struct GroupState {
     ReadIndex::Reads reads;
-    uint32_t stamp = 0;   // of the comparison that hit the group last
+    uint32_t stamp = 0;   // number of the comparison that hit the group last
     uint64_t line = 0;    // the line that hit the group
     bool narrow = false;  // one line of the pool alone hit it
   };

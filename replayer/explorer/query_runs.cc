@@ -9,9 +9,10 @@
 namespace powercut {
 namespace {
 
-// Worlds for a query that asked for something of the world: for the first such runs of a chunk, and for the others.
+// Numbers of worlds for a query that asked for something of the world: in the first such runs of a chunk, and in later
+// runs.
 constexpr uint64_t kManyWorlds = 16, kSomeWorlds = 2, kRunsInManyWorlds = 8;
-// Digests of one query's answers that are kept.
+// Number of digests of one query's answers that are kept.
 constexpr size_t kMostSeen = size_t{1} << 22;
 
 }  // namespace

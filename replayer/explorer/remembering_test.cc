@@ -97,7 +97,7 @@ class ObligedSubject final : public Subject {
       if (key < keys_) obliged_.push_back({GroupKind::kKey, key});
       if (key < kRegions) obliged_.push_back({GroupKind::kRegion, key});
     }
-    // Nobody can have asked about the others.
+    // Nobody can have asked about other groups.
     tightened_.clear();
     return obliged_;
   }
@@ -135,9 +135,9 @@ class ObligedSubject final : public Subject {
   }
   void explained(int, QueryId, std::string_view, const Outcome*, const Image&) override {}
 
-  // By whether power was cut once, or again in recovery.
+  // Bad answers after one power cut, and after a further cut inside recovery.
   Versions first, nested;
-  // Whether the answer was bad in all these versions.
+  // Returns whether the answer was bad in all these versions.
   bool bad_throughout(const Bad& bad, uint32_t from, uint32_t to) const {
     if (bad.query == kRecoveryQuery || kind_of_group(bad.query) >= GroupKind::kTable) return true;
     const std::vector<uint8_t>& strict = strict_at_[index_of(bad.query)];
@@ -329,7 +329,7 @@ TEST(Remembering, WhatWasToldOfTwoCutsIsToldOfOneAsWell) {
   EXPECT_TRUE(subject.told.contains({0, 2}));
 }
 
-// At the crash point at which the obligation is tightened no table can be opened.
+// No table can be opened at the crash point at which the obligation is tightened.
 TEST(Remembering, AnObligationWaitsForATableThatCanBeAsked) {
   struct Locked final : Subject {
     void recover(ResultBuffer*) override { usable = testing::load<uint64_t>(0) == 0; }

@@ -28,7 +28,7 @@ inline rc::Gen<std::pair<uint8_t, uint8_t>> any_size_and_skew() {
 inline rc::Gen<Instruction> any_instruction(const std::vector<std::pair<size_t, Op>>& weights) {
   std::vector<Op> ops;
   for (const auto& [weight, op] : weights) ops.insert(ops.end(), weight, op);
-  // Low words more often, so that programs meet in what they read and write.
+  // Low words come more often, so that programs read and write the same words.
   auto words = rc::gen::element(0, 0, 1, 1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 9);
   return rc::gen::map(rc::gen::tuple(rc::gen::elementOf(ops), rc::gen::inRange<int>(0, 3), std::move(words),
                                      rc::gen::inRange<int>(0, 4), any_size_and_skew()),

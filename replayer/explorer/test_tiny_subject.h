@@ -68,7 +68,7 @@ class TinySubject final : public Subject {
     const size_t size = result->view().size();
     nobody_.clear();
     execute(scheme_.intruder, heap, &nobody_);
-    result->set_phase(1);  // it looks again
+    result->set_phase(1);  // the bystander looks again
     execute(program, heap, result);
     noticed(size, result);
   }
@@ -91,7 +91,7 @@ class TinySubject final : public Subject {
 
  private:
   Judgement note(int depth, QueryId query, std::string_view result) {
-    // It goes without saying: a bystander is asked only where it may answer something else.
+    // An undisturbed bystander's answer is not noted: a bystander is asked only where its answer may differ.
     if (query > kIntruderQuery && result == undisturbed()) return Judgement::kGood;
     std::string line = std::to_string(depth) + "/" + std::to_string(query) + "/";
     for (char byte : result) line += std::to_string(static_cast<uint8_t>(byte)) + ".";

@@ -517,8 +517,8 @@ class TrieExplorer final : public MemoExplorer {
 
   absl::flat_hash_map<uint64_t, Content> shown_;  // visible_only: what the pool shows of undecided lines
 
-  // Worlds for a way through recovery that asked for something of the world: for the first ways of a chunk, and for
-  // others.
+  // Numbers of worlds for a way through recovery that asked for something of the world: in the first such ways of a
+  // chunk, and in later ways.
   static constexpr uint64_t kManyWorlds = 128, kSomeWorlds = 4, kWaysInManyWorlds = 4;
   uint64_t asking_ways_ = 0;
 

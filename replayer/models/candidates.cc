@@ -13,7 +13,7 @@ constexpr size_t kFew = 8;
 // A line may hold many more sets of atoms than contents; this bounds the search where they are equal.
 constexpr size_t kStepsPerContent = 16;
 
-// Whether every atom of `subset` has with it the earlier ones that it overlaps.
+// Returns whether `subset` has, for each of its atoms, all earlier atoms that overlap it.
 bool closed(std::span<const Atom> atoms, uint64_t subset) {
   for (size_t a = 0; a < atoms.size(); ++a) {
     if ((subset >> a & 1) == 0) continue;

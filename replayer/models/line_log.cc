@@ -141,7 +141,7 @@ uint64_t LineLog::digest() const {
       add(uint64_t{atom.word} << 8 | atom.bytes);
     }
   }
-  uint64_t remembered = 0;  // by thread, in any order
+  uint64_t remembered = 0;  // a sum over threads, whose order does not matter
   for (const Remembered& r : remembered_) {
     const auto covered = std::count_if(stores_.begin(), stores_.end(),
                                        [&r](const PendingStore& s) { return !s.non_temporal && s.event <= r.event; });

@@ -43,7 +43,7 @@ enum class AtomPolicy : uint8_t {
 // The properties of a store that models need, besides its bytes.
 struct StoreTraits {
   bool non_temporal = false;
-  bool memcall = false;    // by a mem* or str* function
+  bool memcall = false;    // made by a mem* or str* function
   bool whole = false;      // never torn within a line: a locked read-modify-write, movdir64b
   bool continues = false;  // a further piece of the store before it
 

@@ -65,7 +65,8 @@ class PendingLines {
     uint64_t line;
     bool raised;  // true: some atom became durable, or the last store grew; otherwise stores were appended only
   };
-  // Makes the pending stores equal to those of `other`; the lines of both count as changed.
+  // Makes the pending stores equal to the stores of `other`; the lines of both count as changed. touch() makes `line`
+  // count as changed.
   void become(const PendingLines& other);
   void touch(uint64_t line) { changed(line, true); }
 
@@ -97,8 +98,8 @@ class PendingLines {
   // The number of the first piece of the last store; none if another event has come since.
   std::optional<uint64_t> last_store_;
   std::vector<Slot> slots_;
-  std::vector<uint32_t> free_;                  // of slots_
-  absl::flat_hash_map<uint64_t, uint32_t> at_;  // line -> slots_
+  std::vector<uint32_t> free_;                  // free indices into slots_
+  absl::flat_hash_map<uint64_t, uint32_t> at_;  // line -> index into slots_
   // The line that was looked up last: a store, its flush and its fence come together.
   mutable uint64_t last_line_ = ~uint64_t{0};
   mutable uint32_t last_slot_ = kNoSlot;

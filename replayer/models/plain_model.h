@@ -22,7 +22,7 @@ struct Store {
   std::vector<Atom> atoms;
 };
 using Stores = std::vector<Store>;
-using Chosen = std::vector<std::vector<bool>>;  // of each store, of each atom
+using Chosen = std::vector<std::vector<bool>>;  // by store, then by atom
 
 struct Set {
   std::vector<Content> contents;
@@ -228,7 +228,7 @@ class Model {
     const bool memcall = (event.flags & kStoreMemcall) != 0;
     const bool by_byte = policy_ == AtomPolicy::kByte && memcall, by_move = policy_ == AtomPolicy::kAny && memcall;
     if (!continues(event)) group_ = event.index;
-    std::map<uint64_t, Store> parts;  // by line
+    std::map<uint64_t, Store> parts;  // parts of the store, by line
     for (size_t i = 0; i < event.value.size(); ++i) {
       const uint64_t at = event.addr + i;
       Store& part = parts[at / kLineSize];

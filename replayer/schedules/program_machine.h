@@ -41,7 +41,7 @@ enum class StepKind : uint8_t {
 struct ThreadStep {
   StepKind kind = StepKind::kStore;
   uint8_t code = 0;   // kFence: a FenceKind; kFlush: a FlushKind
-  uint8_t flags = 0;  // of a store, as in trace.h
+  uint8_t flags = 0;  // flags of a store, as in trace.h
   uint64_t addr = 0;  // offset in the pool; kLock and kUnlock: number of the lock
   uint64_t size = 0;  // kLoad and kStoreLoaded: number of bytes
   std::vector<uint8_t> value, expected;
@@ -50,7 +50,7 @@ using ThreadProgram = std::vector<std::vector<ThreadStep>>;  // by thread
 
 // An event of the schedule at hand, as models take it.
 struct MadeEvent {
-  uint32_t thread = 0;  // of the program, from 0
+  uint32_t thread = 0;  // number in the program, from 0
   EventKind kind{};
   uint8_t code = 0, flags = 0;
   uint64_t addr = 0;
@@ -139,7 +139,7 @@ class ProgramMachine final : public ScheduleMachine {
   bool buffered_;
   struct Gate {
     uint32_t thread;
-    size_t place;  // in the thread's buffer
+    size_t place;  // index in the thread's buffer
   };
   std::vector<Gate> gates_;  // none without store buffers
   State now_;

@@ -194,7 +194,7 @@ TEST(ScheduleSearch, WithABoundTheInstantsOfSchedulesWithinItAreCovered) {
 }
 
 TEST(ScheduleSearch, SchedulesThatLeaveTheSameAreJudgedOnce) {
-  // Both threads store, flush and fence a line of their own: many orders, few frontiers.
+  // Each thread stores, flushes and fences a line of its own: many orders, few frontiers.
   const auto thread = [](uint64_t line) {
     return std::vector<ThreadStep>{{.addr = line, .value = {1}, .expected = {}},
                                    {.kind = StepKind::kFlush, .code = 1, .addr = line, .value = {}, .expected = {}},

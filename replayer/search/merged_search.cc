@@ -13,14 +13,14 @@ bool has_all(const Alive& all, const Alive& some) {
   return std::includes(all.begin(), all.end(), some.begin(), some.end());
 }
 
-// Its length and a digest of 128 bits.
+// Appends the length of `values` and a digest of 128 bits.
 template <typename T>
 void add(const std::vector<T>& values, std::vector<uint64_t>* out) {
   const XXH128_hash_t hash = XXH3_128bits(values.data(), values.size() * sizeof(T));
   out->insert(out->end(), {values.size(), hash.low64, hash.high64});
 }
 
-// The values at a load, line by line, and which of them is at hand.
+// The values at a load, line by line, and the value at hand.
 struct Option {
   uint64_t line;
   std::vector<std::vector<uint32_t>> candidates;  // by value
@@ -133,7 +133,7 @@ void MergedSearch::take_in(State state, uint32_t from) {
   std::sort(state.left.begin(), state.left.end(),
             [](const Narrowed& a, const Narrowed& b) { return a.set->line < b.set->line; });
   std::vector<uint32_t>& same = known_[digest(state)];
-  uint32_t at = kNobody;  // where it is joined
+  uint32_t at = kNobody;  // the state that `state` was joined with
   for (size_t i = 0; i < same.size();) {
     const uint32_t other = same[i];
     State& known = states_[other];
@@ -154,7 +154,7 @@ void MergedSearch::take_in(State state, uint32_t from) {
       known.left = state.left = std::move(both);
       state.progress = known.progress;
       at = other;
-      i = 0;  // with more candidates it may be one with another state now
+      i = 0;  // with more candidates, the state may join another state now
     } else {
       ++i;
     }
@@ -168,7 +168,7 @@ void MergedSearch::take_in(State state, uint32_t from) {
   link(from, at);
 }
 
-// The state `gone`, which waits, is a part of `into` now.
+// Drops the waiting state `gone`, which has become a part of `into`.
 void MergedSearch::drop(uint32_t gone, uint32_t into, std::vector<uint32_t>* same) {
   waiting_.erase({states_[gone].progress, gone});
   std::erase(*same, gone);
@@ -181,7 +181,7 @@ void MergedSearch::link(uint32_t from, uint32_t to) {
   if (from != kNobody) states_[from].next.push_back(to);
 }
 
-// All that the code's next instructions depend on, but for what the medium holds.
+// Returns a digest of all that the code's next instructions depend on, except for the bytes of the medium.
 MergedSearch::Digest MergedSearch::digest(const State& state) {
   const MachineState& machine = state.branch.machine;
   std::vector<uint64_t> numbers = {reinterpret_cast<uint64_t>(machine.at),
@@ -204,7 +204,7 @@ MergedSearch::Digest MergedSearch::digest(const State& state) {
   return {out.low64, out.high64};
 }
 
-// How many candidates a line has where the query begins.
+// Returns the number of candidates that a line has where the query begins.
 size_t MergedSearch::candidates(uint64_t line) const { return executor_->memory().alive_count(line); }
 
 bool MergedSearch::within(const Left& small, const Left& large) {
@@ -220,7 +220,7 @@ bool MergedSearch::join(const Left& a, const Left& b, Left* out) const {
   size_t differ = 0;
   for (auto left = a.begin(), right = b.begin(); left != a.end() || right != b.end();) {
     if (right == b.end() || (left != a.end() && left->set->line < right->set->line)) {
-      ++differ, ++left;  // all candidates in the other one
+      ++differ, ++left;  // the other list lacks the line: all its candidates are left
     } else if (left == a.end() || right->set->line < left->set->line) {
       ++differ, ++right;
     } else if (left->alive == right->alive) {

@@ -30,14 +30,14 @@ class MergedSearch {
   static constexpr size_t kMostStates = size_t{1} << 20;
   static constexpr uint64_t kMostFresh = 256 * 1024;     // bytes of heap that a way has allocated
   static constexpr size_t kMostOptions = 4096;           // values at one load
-  static constexpr size_t kMostBytes = size_t{1} << 29;  // of all states that were kept
+  static constexpr size_t kMostBytes = size_t{1} << 29;  // bytes of all states that were kept
 
   struct Counts {
     uint64_t stretches = 0;
-    uint64_t merged = 0;  // ways that were joined with another one, or covered by it
+    uint64_t merged = 0;  // ways that were joined with another way, or covered by another way
   };
 
-  // All outlive this. `answer` is what the query writes to.
+  // All arguments outlive this object. The query writes its answer to `answer`.
   MergedSearch(Executor* executor, ResultBuffer* answer, Counts* counts)
       : executor_(executor), answer_(answer), counts_(counts) {}
 

@@ -16,7 +16,7 @@ class MergedSearchTest : public ExecutorFixture {
   MergedSearchTest() : ExecutorFixture(100000) {}
 
   using Answers = std::set<std::string>;
-  // Every answer, by one execution for each way.
+  // Returns every answer, by one execution for each way.
   Answers plainly(const std::function<void()>& query) {
     Answers out;
     Decisions decisions;
@@ -30,7 +30,7 @@ class MergedSearchTest : public ExecutorFixture {
     } while (decisions.advance());
     return out;
   }
-  // Nothing when the search has given up.
+  // Returns every answer by merged ways; nothing if the search has given up.
   std::optional<Answers> merged(const std::function<void()>& query) {
     Answers out;
     counts_ = {};

@@ -1,4 +1,5 @@
-// Runs a query down all its branches: one execution for each, and where these are many, merged (merged_search.h).
+// Runs a query down all its branches: one execution for each branch, and merged ways if the branches are many
+// (merged_search.h).
 #ifndef POWERCUT_REPLAYER_SEARCH_QUERY_SEARCH_H_
 #define POWERCUT_REPLAYER_SEARCH_QUERY_SEARCH_H_
 
@@ -14,7 +15,7 @@ class QuerySearch {
   // way, the reference.
   static constexpr uint64_t kMergeAfter = 16, kNever = ~uint64_t{0};
 
-  // All outlive this. `answer` is what queries write to.
+  // Both arguments outlive this object. Queries write their answers to `answer`.
   QuerySearch(Executor* executor, ResultBuffer* answer) : executor_(executor), answer_(answer) {}
 
   // Called where a way has ended, with memory as the way left it. `decisions` lead to this end again; null where ways

@@ -46,7 +46,7 @@ class ReadIndex {
   };
 
   void note(Group group, Reads* reads, uint64_t line, uint64_t mask);
-  // Null when nobody has read the line.
+  // Returns the readers of a line; null if no group has read the line.
   const Readers* find(uint64_t line) const;
 
  private:

@@ -47,7 +47,7 @@ TEST(ReadIndex, WhatAGroupReadOnceItMayReadAgain) {
   EXPECT_EQ(readers->any, 0xffu);
 }
 
-// In whatever order lines come, again and again.
+// The index must find every read, in whatever order lines come, again and again.
 TEST(ReadIndex, AGroupMayReadManyLines) {
   ReadIndex index;
   ReadIndex::Reads reads;
@@ -79,7 +79,7 @@ TEST(ReadIndex, ALineThatAllReadLosesNobody) {
     });
   };
   for (uint32_t i = 0; i < kMany; ++i) ASSERT_TRUE(hit(i, i % 64)) << i;
-  // Also by what they read from now on.
+  // Groups must also be found by bytes that they read from now on.
   index.note({GroupKind::kKey, 3}, &reads[3], 5, uint64_t{1} << 50);
   index.note({GroupKind::kKey, kMany - 1}, &reads[kMany - 1], 5, uint64_t{1} << 51);
   EXPECT_TRUE(hit(3, 50));

@@ -117,7 +117,7 @@ class RecoveryTrie {
   uint32_t stack_number(std::vector<uint64_t> stack);
 
   std::vector<Node> nodes_;                       // [0]: the root, whose child is the first step
-  absl::flat_hash_map<Edge, uint32_t> branches_;  // all but the first of each read
+  absl::flat_hash_map<Edge, uint32_t> branches_;  // all branches but the first one of each read
   std::vector<uint8_t> blob_;
   std::vector<Signature> states_;
   std::vector<std::shared_ptr<const RecoveredState>> leaves_;

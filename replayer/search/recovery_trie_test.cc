@@ -20,7 +20,7 @@ class RecoveryTrieTest : public ::testing::Test {
   static void store(RecoveryTrie::Recorder* recorder, uint64_t offset, std::vector<uint8_t> bytes, uint32_t flags = 0) {
     recorder->store(offset, bytes, flags, {});
   }
-  // Follows the trie; reads take the values in turn. Returns what was passed, and the leaf's result.
+  // Follows the trie; reads take the values in turn. Returns the steps of the path, with the leaf at the end.
   std::vector<RecoveryTrie::Step> follow(std::vector<uint64_t> values) {
     std::vector<RecoveryTrie::Step> out;
     RecoveryTrie::Place place;

@@ -36,13 +36,13 @@ class Novelty {
   // A row: a content that is not among the known contents, with the bytes in which it differs from each known content.
   struct Row {
     uint32_t content;
-    uint32_t begin, end;  // in differences_
+    uint32_t begin, end;  // indices into differences_
   };
   std::vector<Row> rows_;
   std::vector<uint64_t> differences_;
   size_t forward_ = 0;  // number of rows of `now`; rows of `before` follow
   uint64_t any_ = 0;
-  bool coarse_ = false;  // too many to compare one by one: only any_ is known
+  bool coarse_ = false;  // true: too many contents to compare one by one, so only any_ is known
 };
 
 }  // namespace powercut

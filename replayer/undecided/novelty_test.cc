@@ -75,7 +75,7 @@ Content under(Content line, uint64_t mask) {
   return line;
 }
 
-// By its definition: a content is new when no earlier one shows the same under the mask.
+// Checks the definition: a content is new if no earlier content has the same bytes under the mask.
 RC_GTEST_PROP(NoveltyRules, IsWhatItSays, ()) {
   const std::vector<Content> before = any_contents(), now = any_contents();
   const auto mask = static_cast<uint64_t>(*rc::gen::inRange<int>(0, 1 << 10));

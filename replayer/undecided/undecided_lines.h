@@ -114,7 +114,8 @@ class UndecidedLines {
   std::vector<uint32_t> groups_, representatives_;                            // of group()
   absl::flat_hash_map<uint64_t, absl::InlinedVector<uint32_t, 1>> by_value_;  // of group(), for large sets
   mutable absl::flat_hash_set<uint64_t> by_word_;                             // of values()
-  mutable std::vector<uint64_t> seen_;                                        // of narrowed(): by entry, in which call
+  mutable std::vector<uint64_t> seen_;                                        // of narrowed(): by entry, the number of
+                                                                              // the call that saw it
   mutable uint64_t calls_ = 0;
 };
 
