@@ -1,8 +1,9 @@
-/* The table of the system calls on files of x86-64 Linux: what each does, and which of its arguments say to what.
+/* The table of the system calls on files of x86-64 Linux: what each call does, and the roles of its arguments.
  *
- * The tracers dispatch from here: the Valgrind tool, the Pintool, the preloaded runtime with its filter of a run's
- * calls, and the listener for names of files (other_files/). tests/house/test_file_calls.py holds that each of them
- * handles or names every kind of call. Plain C without a C library, and C++ as old as a Pin kit's. */
+ * Four tracers dispatch from the table: the Valgrind tool, the Pintool, the preloaded runtime with its filter of a
+ * run's calls, and the listener for names of files (other_files/). The house test tests/house/test_file_calls.py holds
+ * that each tracer handles or names every kind of call. The code is plain C without a C library, and C++ as old as a
+ * Pin kit's. */
 #ifndef POWERCUT_TRACER_FILE_CALLS_FILE_CALLS_H_
 #define POWERCUT_TRACER_FILE_CALLS_FILE_CALLS_H_
 
@@ -45,20 +46,20 @@ enum powercut_call_does {
 
 /* name · number · what it does · the roles of its arguments, one letter each:
  *
- *   d  descriptor that is read, written, resized, synced, listed; of a copy: that it goes to
- *   s  descriptor that a copy comes from
- *   F  descriptor of the folder that the path after it is seen from
- *   p  path
- *   G  descriptor of the folder of the second path
- *   q  second path: the one that is new
- *   b  buffer              v  array of buffers (struct iovec)
- *   n  length in bytes, or how many buffers, or the new length in place of `w`
- *   w  length that a mapping had
- *   o  offset in the file  i  pointer to the offset in `s`      e  pointer to the offset in `d`
- *   z  new size            a  address of a mapping
- *   l  flags, also the mode of fallocate
- *   r  protection, or the number of a request
- *   -  anything else */
+ *   d   descriptor that is read, written, resized, synced or listed; of a copy: the descriptor written to
+ *   s   descriptor that a copy comes from
+ *   F   descriptor of the folder from which the next path is seen
+ *   p   path
+ *   G   descriptor of the folder of the second path
+ *   q   second path: the new name
+ *   b   buffer              v  array of buffers (struct iovec)
+ *   n   length in bytes, or how many buffers, or the new length in place of `w`
+ *   w   length that a mapping had
+ *   o   offset in the file  i  pointer to the offset in `s`      e  pointer to the offset in `d`
+ *   z   new size            a  address of a mapping
+ *   l   flags, also the mode of fallocate
+ *   r   protection, or the number of a request
+ *   -   anything else */
 #define POWERCUT_FILE_CALLS(CALL)                         \
   CALL(read, 0, kPowercutReads, "dbn")                    \
   CALL(write, 1, kPowercutWrites, "dbn")                  \
@@ -146,11 +147,11 @@ enum powercut_call_does {
 typedef struct powercut_file_call {
   unsigned short number;
   unsigned char does; /* enum powercut_call_does */
-  char arguments[7];  /* the roles of its arguments */
+  char arguments[7];  /* the roles of the arguments, in their order */
   char name[18];
 } powercut_file_call;
 
-/* By their numbers. */
+/* The rows, in ascending order of their numbers. */
 static const powercut_file_call powercut_file_calls[] = {
 #define POWERCUT_ROW(name, number, does, arguments) {number, does, arguments, #name},
     POWERCUT_FILE_CALLS(POWERCUT_ROW)
@@ -161,10 +162,10 @@ enum {
 #define POWERCUT_ROW(name, number, does, arguments) kPowercutRowOf_##name,
   POWERCUT_FILE_CALLS(POWERCUT_ROW)
 #undef POWERCUT_ROW
-      kPowercutFileCalls /* how many there are */
+      kPowercutFileCalls /* how many rows there are */
 };
 
-/* The row of a call; null: it is none on files. */
+/* Returns the row of the call with this number; null if the call is none on files. */
 static inline const powercut_file_call* powercut_file_call_of(unsigned long number) {
   switch (number) {
 #define POWERCUT_ROW(name, number, does, arguments) \
@@ -181,7 +182,7 @@ static inline enum powercut_call_does powercut_call_does_what(const powercut_fil
   return call == 0 ? kPowercutNoFileCall : (enum powercut_call_does)call->does;
 }
 
-/* The number of the argument that has this role, -1 if none has. */
+/* Returns the index of the argument that has this role; -1 if no argument has the role. */
 static inline int powercut_argument(const powercut_file_call* call, char role) {
   int i;
   for (i = 0; call->arguments[i] != '\0'; ++i) {

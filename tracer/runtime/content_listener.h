@@ -1,5 +1,7 @@
-// Who hears what devices hold as it is named: a recorder, whose trace says what a name means. And what may be forgotten
-// again, of an engine that damages contents for as long as it runs.
+// The listener of contents that get named (powercut/contents.h), and the forgetting of such names.
+//
+// A recorder listens, because its trace says which bytes a name means. An engine forgets, because it damages contents
+// for as long as it runs.
 #ifndef POWERCUT_TRACER_RUNTIME_CONTENT_LISTENER_H_
 #define POWERCUT_TRACER_RUNTIME_CONTENT_LISTENER_H_
 
@@ -7,13 +9,15 @@
 #include <cstdint>
 
 extern "C" {
-// `bytes` is good for ever.
+// `bytes` stay valid until powercut_forget_contents() forgets the name; for ever if the name is kept.
 typedef void powercut_content_listener(void* self, uint64_t name, const void* bytes, size_t size);
-// Called whenever a content is named, for the first time or again. Null: nobody.
+// Installs the listener, which is called whenever a content is named, for the first time or again. Null: nobody
+// listens.
 void powercut_hear_contents(powercut_content_listener* listener, void* self);
-// What is named from here on may be forgotten: nobody keeps such a name or its bytes beyond powercut_forget_contents().
+// Contents that are first named after this call may be forgotten: nobody uses their names or bytes beyond the next
+// powercut_forget_contents().
 void powercut_keep_contents(void);
-// Forgets all that was named since, where that is more than so many bytes.
+// Forgets all contents first named since powercut_keep_contents(), if they hold more than `more_than` bytes.
 void powercut_forget_contents(size_t more_than);
 }
 

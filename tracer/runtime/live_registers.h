@@ -1,9 +1,9 @@
 // The registers that a call keeps, in the order in which they lie below the return address (powercut_sink.out_of_steps
-// and .branch): whoever puts them on a stack, and whoever takes them from there.
+// and .branch). The macros are for code that puts the registers on a stack, and for code that takes them from a stack.
 #ifndef POWERCUT_TRACER_RUNTIME_LIVE_REGISTERS_H_
 #define POWERCUT_TRACER_RUNTIME_LIVE_REGISTERS_H_
 
-// Text of assembly.
+// Assembly text: pushes the registers; the second macro pops them.
 #define POWERCUT_PUSH_LIVE_REGISTERS \
   "push %rbp\n\t"                    \
   "push %rbx\n\t"                    \

@@ -1,4 +1,5 @@
-// What the runtime tells whoever watches a pool (hooks.h, powercut_alias), where no access can be announced.
+// Calls from the runtime to whoever watches a pool (hooks.h, powercut_alias), for events that cannot be announced as
+// accesses.
 #ifndef POWERCUT_TRACER_RUNTIME_WATCH_HOOKS_H_
 #define POWERCUT_TRACER_RUNTIME_WATCH_HOOKS_H_
 
@@ -6,11 +7,11 @@
 extern "C" {
 #endif
 
-// Null: nobody watches. Neither returns while target code runs.
+// Null: nobody watches. Neither function returns while target code runs.
 typedef struct powercut_watch {
-  // The program does what cannot be followed.
+  // The program does something that cannot be followed; `what` names the call or instruction.
   void (*cannot_follow)(const char* what, const void* pc, const void* frame);
-  // It waits for a lock in the pool that nobody will ever release.
+  // The program waits for a lock in the pool that nobody will ever release.
   void (*blocked)(const void* pc, const void* frame);
 } powercut_watch;
 extern powercut_watch __powercut_watch;

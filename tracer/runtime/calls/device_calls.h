@@ -19,8 +19,8 @@
 
 namespace powercut::runtime {
 
-// Makes the call if `fd` is a file of the device, under the session's lock, and then tells of it: tell(stream, result).
-// Nothing, and no call, for every other file.
+// If `fd` is a file of the device: makes the call under the session's lock, calls tell(stream, result), and returns the
+// result. For every other file: returns nothing and makes no call.
 template <typename Call, typename Tell>
 auto on_device(int fd, const Call& call, const Tell& tell) -> std::optional<decltype(call())> {
   std::optional<decltype(call())> result;
@@ -38,20 +38,21 @@ auto on_device(int fd, const Call& call, const Tell& tell) -> std::optional<decl
   return result;
 }
 
-// One write of `parts` by `call`; `offset`: none where it is the file's position. `flags`: RWF_ of pwritev2. A caller
-// that may be in a program without a device asks watches_device() first: `call` becomes an object on the heap here.
+// Records one write of `parts` that `call` makes. `offset`: none where the write goes to the file's position. `flags`:
+// RWF_ of pwritev2. A caller that may be in a program without a device asks watches_device() first, because `call`
+// becomes an object on the heap here.
 std::optional<ssize_t> device_write(int fd, std::span<const iovec> parts, std::optional<off_t> offset, int flags,
                                     const CallSite& site, const std::function<ssize_t()>& call);
 std::optional<int> device_resize(int fd, const CallSite& site, const std::function<int()>& call);
 std::optional<int> device_sync(int fd, const CallSite& site, const std::function<int()>& call);
-// Before and after a file is opened.
+// Called before and after a file is opened.
 void before_open(int folder, const char* path, int flags);
 void after_open(int fd);
-// The same of one by stdio. What is written there the C library writes itself, unseen.
+// As after_open(), for a file that stdio opened. The C library itself writes such a file, unseen by the recording.
 void after_stream_open(FILE* file, const char* mode, const CallSite& site);
 void device_mapping(int fd, void* address, size_t length, int protection, int flags);
 void device_protection(void* address, size_t length, int protection);
-// A call by its number, where it is one of those here. Nothing for every other.
+// Makes a call by its number, if a function of this file handles the call. Returns nothing for every other call.
 std::optional<long> device_system_call(long number, const long (&arguments)[6]);
 
 }  // namespace powercut::runtime

@@ -1,6 +1,6 @@
-// Room hooks: what instrumented code calls, and how an access reaches the one listener.
+// Room hooks: functions that instrumented code calls, and how an access reaches the one listener.
 //
-// This file: where a hook was called from, and the listener that hears of it. Private to the runtime.
+// This file: where a hook was called from, and the listener that hears of the access. Private to the runtime.
 #ifndef POWERCUT_TRACER_RUNTIME_HOOKS_CALL_SITE_H_
 #define POWERCUT_TRACER_RUNTIME_HOOKS_CALL_SITE_H_
 
@@ -9,7 +9,8 @@
 
 #include "tracer/runtime/hooks.h"
 
-// Hands the machine's state to the listener (powercut_sink.branch). Returns where the bytes at `addr` are.
+// Hands the machine's state to the listener (powercut_sink.branch). Returns the address at which the bytes of `addr`
+// lie.
 extern "C" void* powercut_branch(const void* addr, uint64_t size);
 
 namespace powercut::runtime {
@@ -22,8 +23,8 @@ struct CallSite {
   const void* frame;  // frame pointer of the instrumented function
 };
 
-// Only in the body of a hook itself: inlined there, the builtins speak of the hook. The runtime is compiled
-// with frame pointers, so the word at the hook's frame address is its caller's frame pointer.
+// Call this function only in the body of a hook itself: inlined there, the builtins speak of the hook. The runtime is
+// compiled with frame pointers, so the word at the hook's frame address is the frame pointer of its caller.
 __attribute__((always_inline)) inline CallSite call_site() {
   return {__builtin_return_address(0), *static_cast<void* const*>(__builtin_frame_address(0))};
 }
@@ -34,7 +35,7 @@ inline bool overlaps(const powercut_window& window, uint64_t addr, uint64_t size
   return addr - window.base < window.span || window.base - addr < size;
 }
 
-// Where the bytes at `addr` are kept.
+// Returns the address at which the bytes of `addr` are kept.
 template <typename T>
 inline T* place_of(T* addr) {
   const uint64_t at = reinterpret_cast<uint64_t>(addr);
@@ -42,11 +43,11 @@ inline T* place_of(T* addr) {
   return at - alias.base < alias.span ? reinterpret_cast<T*>(at + alias.delta) : addr;
 }
 
-// Whether the listener asks for the machine's state at this load (powercut_sink.branch).
+// Returns whether the listener asks for the machine's state at this load (powercut_sink.branch).
 inline bool wants_branch(uint64_t addr, uint64_t size) {
   return active_sink.branches != nullptr && active_sink.branches(active_sink.self, addr, size) != 0;
 }
-// Both announce an access, and return where it is to be made.
+// Announces a load; returns the address at which the load is to be made.
 template <typename T>
 inline T* announce_load(T* addr, uint64_t size) {
   const uint64_t at = reinterpret_cast<uint64_t>(addr);
@@ -57,7 +58,8 @@ inline T* announce_load(T* addr, uint64_t size) {
   return place_of(addr);
 }
 
-// `value` is read by the listener, and so must be the place of its bytes.
+// Announces a store; returns the address at which the store is to be made. The listener reads `value`, so its bytes
+// must be readable at that address.
 template <typename T>
 inline T* announce_store(T* addr, uint64_t size, uint32_t flags, const void* value, const CallSite& site) {
   const uint64_t at = reinterpret_cast<uint64_t>(addr);
@@ -67,7 +69,8 @@ inline T* announce_store(T* addr, uint64_t size, uint32_t flags, const void* val
   return place_of(addr);
 }
 
-// The flags of the pieces of one store, which are announced one after the other: each but the first continues it.
+// The flags of the pieces of one store, which are announced one after the other: every piece but the first continues
+// the store.
 class Pieces {
  public:
   explicit Pieces(uint32_t flags) : flags_(flags) {}

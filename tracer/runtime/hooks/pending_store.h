@@ -1,14 +1,15 @@
-// A store that was announced without its value, before it is made: callbacks of -fsanitize=thread say no more
-// (callbacks.cc). Its bytes are read back from memory when the thread next does anything that is recorded.
+// A store that was announced without its value, before the store is made: the callbacks of -fsanitize=thread tell no
+// value (callbacks.cc). The store's bytes are read back from memory when the thread next does anything that is
+// recorded.
 //
-// Exact for one thread. Pool memory is memory that others may see, so no compiler moves a store to it across a
-// callback, which is a call of unknown code; and the next store, flush, fence or mark of the thread begins with
-// settle(). So at settle() the store has been made and nothing that is recorded has happened since: the bytes are those
-// that it stored, and its place in the order is right. Not exact:
-// - what code without callbacks (inline assembly, libraries that were not rebuilt) stored to the same bytes in between
-//   is taken for the store's;
-// - another thread's events in between come before the store, although it may have been made earlier. So a recording of
-//   several threads that was made this way gets no verdict (StreamTrace::finish).
+// Exact for one thread. Other threads may see pool memory, so no compiler moves a store to it across a callback, which
+// is a call of unknown code. The thread's next store, flush, fence or mark begins with settle(). At settle() the store
+// has therefore been made, and nothing that is recorded has happened since: the bytes are the store's, and its place in
+// the order is right. Not exact:
+// - bytes that code without callbacks (inline assembly, libraries that were not rebuilt) stored there in between are
+//   taken for the store's;
+// - another thread's events in between come before the store, although the store may have been made earlier. A
+//   recording of several threads that was made with callbacks therefore gets no verdict (StreamTrace::finish).
 #ifndef POWERCUT_TRACER_RUNTIME_HOOKS_PENDING_STORE_H_
 #define POWERCUT_TRACER_RUNTIME_HOOKS_PENDING_STORE_H_
 
@@ -19,7 +20,7 @@
 namespace powercut::runtime {
 
 struct PendingStore {
-  uint64_t address = 0, size = 0;  // a size of 0: there is none
+  uint64_t address = 0, size = 0;  // a size of 0: there is no pending store
   uint32_t flags = 0;
   CallSite site{};
 };
@@ -32,7 +33,7 @@ inline void settle() {
     settle_pending_store();
 }
 
-// Whether code that was compiled with -fsanitize=thread has run in this process.
+// Returns whether code that was compiled with -fsanitize=thread has run in this process.
 bool has_callbacks();
 
 }  // namespace powercut::runtime

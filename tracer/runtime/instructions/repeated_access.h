@@ -1,5 +1,5 @@
-// A whole `rep movs` or `rep stos`, done at once in place of its processor: what the instruction moves or fills, and
-// where its registers stand behind it.
+// A whole `rep movs` or `rep stos`, done at once in place of its processor: the bytes that the instruction moves or
+// fills, and where its registers stand after it.
 #ifndef POWERCUT_TRACER_RUNTIME_INSTRUCTIONS_REPEATED_ACCESS_H_
 #define POWERCUT_TRACER_RUNTIME_INSTRUCTIONS_REPEATED_ACCESS_H_
 
@@ -19,10 +19,13 @@ class RepeatedAccess {
  public:
   uint64_t target = 0, source = 0;  // addresses
   uint64_t size = 0;                // bytes of all turns
-  bool moves = false;               // and does not fill
+  bool moves = false;               // the instruction moves bytes; otherwise it fills
 
-  // Nothing where the processor has to go turn by turn: downwards, by no operand that was decoded (with the
-  // address-size prefix the instruction goes by halves of registers), or over bytes that it moves twice.
+  // Returns nothing where the processor has to go turn by turn:
+  // - the instruction goes downwards;
+  // - an address is no operand that was decoded (with the address-size prefix the instruction goes by halves of
+  //   registers);
+  // - the instruction moves some bytes twice.
   static std::optional<RepeatedAccess> of(const TrappedAccess& access, const greg_t* registers) {
     constexpr greg_t kDirectionFlag = 0x400;
     const auto value = [&](int number) { return static_cast<uint64_t>(registers[number]); };
@@ -42,13 +45,13 @@ class RepeatedAccess {
     return out;
   }
 
-  // What a fill leaves at `to`.
+  // Writes the bytes of a fill to `to`.
   void fill(const TrappedAccess& access, const greg_t* registers, uint8_t* to) const {
     const auto word = static_cast<uint64_t>(registers[REG_RAX]);
     for (uint64_t i = 0; i < size; ++i) to[i] = static_cast<uint8_t>(word >> i % access.element * CHAR_BIT);
   }
 
-  // The instruction is done.
+  // Sets the registers as they are after the instruction.
   void finish(const TrappedAccess& access, greg_t* registers) const {
     registers[REG_RDI] += static_cast<greg_t>(size);
     if (moves) registers[REG_RSI] += static_cast<greg_t>(size);

@@ -1,4 +1,4 @@
-// Room instructions: what one instruction does to memory, decoded from its bytes and the registers at hand.
+// Room instructions: the memory accesses of one instruction, decoded from its bytes and the registers at hand.
 #ifndef POWERCUT_TRACER_RUNTIME_INSTRUCTIONS_TRAPPED_ACCESS_H_
 #define POWERCUT_TRACER_RUNTIME_INSTRUCTIONS_TRAPPED_ACCESS_H_
 
@@ -17,14 +17,14 @@ struct TrappedAccess {
     bool read = false, written = false;
   };
   Kind kind = Kind::kUnknown;
-  uint32_t code = 0;           // flushes and fences: their kind (hooks.h); stores: their flags
+  uint32_t code = 0;           // kind of a flush or fence (hooks.h); flags of a store
   uint8_t length = 0;          // of the instruction
-  bool may_not_store = false;  // cmpxchg: the zero flag tells
+  bool may_not_store = false;  // cmpxchg: the zero flag tells whether it has stored
   bool masked = false;         // stores some of the bytes of its range
   bool leaves = false;         // a call, return or jump
-  uint64_t element = 0;        // repeated ones: bytes of one turn
-  // Of a plain access by a general register or a constant, what it comes to: `to` = `to` <operation> `from`. One of the
-  // two is the one range. kNone: another instruction.
+  uint64_t element = 0;        // bytes of one turn of a repeated instruction
+  // The meaning of a plain access by a general register or a constant: `to` = `to` <operation> `from`. The memory
+  // operand is `to` or `from`, and the only range. kNone: the instruction is no such access.
   struct Simple {
     enum class Operation : uint8_t { kNone, kMove, kAdd, kSubtract, kAnd, kOr, kXor, kCompare, kTest };
     Operation operation = Operation::kNone;
@@ -39,11 +39,11 @@ struct TrappedAccess {
   std::array<Range, 4> ranges{};
 };
 
-// The instruction at the context's program counter. kOther: it accesses no memory and orders nothing; kUnknown: it is
-// not modelled.
+// Returns the accesses of the instruction at the context's program counter. kOther: the instruction accesses no memory
+// and orders nothing; kUnknown: the instruction is not modelled.
 TrappedAccess decode_access(const ucontext_t& context);
 
-// Its text, for people.
+// Returns the instruction's text, for people.
 std::string instruction_text(uint64_t pc);
 
 }  // namespace powercut
