@@ -2,8 +2,8 @@
 // The compiler pass emits calls to the `__powercut_*` functions. The runtime (libpowercut_rt.so) forwards each call to
 // the one active `powercut_sink`.
 //
-// Order: every hook runs BEFORE the instruction that it announces. A sink may therefore veto a store (by unwinding),
-// keep the old bytes for undo, or fill in undecided bytes that a load is about to see.
+// Order: every hook runs BEFORE the instruction that it announces. A sink may therefore veto a store (by unwinding), or
+// keep the old bytes for undo. It may also fill in undecided bytes that a load is about to see.
 // Place: a hook of an access returns the address at which the access is to be made. The hook returns the address that
 // it was given, except in a pool whose bytes lie elsewhere (powercut_alias).
 // Version: POWERCUT_HOOKS_VERSION; an object built by another version is refused at registration.
@@ -100,8 +100,8 @@ typedef struct powercut_sink {
   void (*rmw_end)(void* self, uint64_t addr, uint64_t size, uint32_t stored, const void* pc, const void* frame);
   void (*flush)(void* self, uint64_t addr, uint32_t kind, const void* pc, const void* frame);
   void (*fence)(void* self, uint32_t kind, const void* pc, const void* frame);
-  // `live`: all that the code's next instructions depend on, besides memory. The words are the registers that a call
-  // keeps (r15, r14, r13, r12, rbx, rbp), the return address into the instrumented code, and the code's stack.
+  // `live`: all that the code's next instructions depend on, besides memory: the registers that a call keeps (r15, r14,
+  // r13, r12, rbx, rbp), the return address into the instrumented code, and its stack.
   void (*out_of_steps)(void* self, const uint64_t* live);
   void (*mark)(void* self, const char* name);  // powercut_mark(): a named place that a scenario may expect or cut at
   // `branches` may be null; otherwise it is asked before a load is announced, and answers whether `branch` is to be

@@ -3,8 +3,8 @@
 //
 // The marks lie in memory that is shared with forked processes, so that a process sees the marks of its children. With
 // POWERCUT_REACHED=FOLDER the marks lie in files of that folder, one file a module. All processes of a recording and
-// its recovery share the files. A file holds the number of functions on a line, then a line for each function (name,
-// file and line with tabs between), then a byte for each function.
+// its recovery share the files. A file begins with the number of functions on a line. A line for each function follows
+// (name, file and line with tabs between), then a byte for each function.
 #ifndef POWERCUT_TRACER_RUNTIME_STORE_FUNCTIONS_H_
 #define POWERCUT_TRACER_RUNTIME_STORE_FUNCTIONS_H_
 

@@ -1,6 +1,6 @@
-// The functions of the C and C++ library that the runtime stands in for where code asks something of other threads, or
-// of the clock (thread_hooks.h). Each stand-in is called __powercut_<name> and has the signature and the result of the
-// real function.
+// The functions of the C and C++ library that the runtime stands in for: functions by which code asks something of
+// other threads, or of the clock (thread_hooks.h). Each stand-in is called __powercut_<name> and has the signature and
+// the result of the real function.
 #ifndef POWERCUT_TRACER_RUNTIME_THREAD_STAND_INS_H_
 #define POWERCUT_TRACER_RUNTIME_THREAD_STAND_INS_H_
 

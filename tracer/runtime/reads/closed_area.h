@@ -1,5 +1,5 @@
-// Where a run that reports its reads has its pools, and how a run ends that cannot be followed: what all parts of the
-// room ask of followed_pools.cc.
+// The place of the pools in a run that reports its reads, and the end of a run that cannot be followed: all that the
+// other parts of the room ask of followed_pools.cc.
 #ifndef POWERCUT_TRACER_RUNTIME_READS_CLOSED_AREA_H_
 #define POWERCUT_TRACER_RUNTIME_READS_CLOSED_AREA_H_
 
@@ -7,14 +7,14 @@
 
 namespace powercut::runtime {
 
-// The closed area, whole multiples of 4 GiB: a system call's filter compares the upper halves of its arguments.
+// The closed area, whole multiples of 4 GiB, because a system call's filter compares the upper halves of arguments.
 struct ClosedArea {
   uint64_t begin = 0, end = 0;
   bool holds(uint64_t address) const { return address - begin < end - begin; }
 };
 const ClosedArea& closed_area();
 
-// The run cannot be followed: it ends here, and its log says why.
+// Ends the run, which cannot be followed; the run's log says why.
 [[noreturn]] void refuse(const char* why);
 [[noreturn]] void refuse(const char* why, const char* what);
 

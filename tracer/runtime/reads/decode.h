@@ -1,4 +1,4 @@
-// What an instruction accesses, from a library that is loaded where reads are reported, and nowhere else.
+// Decoding of an instruction's accesses, in a library that is loaded only where reads are reported.
 #ifndef POWERCUT_TRACER_RUNTIME_READS_DECODE_H_
 #define POWERCUT_TRACER_RUNTIME_READS_DECODE_H_
 
@@ -6,7 +6,7 @@
 
 #include "tracer/runtime/instructions/trapped_access.h"
 
-// decode_access() of trapped_access.h. Allocates nothing.
+// Does what decode_access() of trapped_access.h does. Allocates nothing.
 extern "C" void powercut_decode(const ucontext_t* context, powercut::TrappedAccess* access);
 using powercut_decode_function = void(const ucontext_t*, powercut::TrappedAccess*);
 

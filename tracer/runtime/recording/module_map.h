@@ -1,4 +1,4 @@
-// The binaries mapped into this process, and addresses as (module, offset) frames of a trace.
+// The binaries mapped into this process; turns addresses into the (module, offset) frames of a trace.
 #ifndef POWERCUT_TRACER_RUNTIME_RECORDING_MODULE_MAP_H_
 #define POWERCUT_TRACER_RUNTIME_RECORDING_MODULE_MAP_H_
 
@@ -16,7 +16,7 @@ class ModuleMap {
     const TraceModule* module;  // valid until the next call
     uint64_t offset;            // address - load bias: what a symboliser takes
   };
-  // Nothing for an address outside every module (generated code).
+  // Returns nothing for an address outside every module (generated code).
   std::optional<Place> find(uint64_t address);
 
  private:

@@ -1,5 +1,5 @@
-// The files that are the program's standard output and error while its output is looked at for acknowledgements: how
-// far they have grown says what had left the program, whoever wrote it, the C library itself included.
+// The files that are the program's standard output and error, while its output is looked at for acknowledgements. The
+// sizes of the files say what had left the program, whoever wrote it, the C library itself included.
 #ifndef POWERCUT_TRACER_RUNTIME_RECORDING_OUTPUT_FILES_H_
 #define POWERCUT_TRACER_RUNTIME_RECORDING_OUTPUT_FILES_H_
 
@@ -14,7 +14,8 @@ namespace powercut::runtime {
 
 class OutputFiles {
  public:
-  // The two files' folder (`stdout` and `stderr` in it), as POWERCUT_OUTPUT names it; empty: nobody asks.
+  // `folder`: holds the two files `stdout` and `stderr`, as POWERCUT_OUTPUT names it; empty: nobody asks for the
+  // output.
   explicit OutputFiles(std::string_view folder) {
     if (folder.empty()) return;
     for (size_t i = 0; i < files_.size(); ++i) {
@@ -26,7 +27,7 @@ class OutputFiles {
     }
   }
 
-  // Calls told(1 for standard output or 2 for error, size) for what has grown.
+  // Calls told(1 for standard output or 2 for error, size) for each file that has grown.
   template <typename Told>
   void look(const Told& told) {
     for (size_t i = 0; i < files_.size(); ++i) {
@@ -34,7 +35,8 @@ class OutputFiles {
       if (file.inode == 0) continue;
       const auto number = static_cast<uint32_t>(i + 1);
       struct stat status{};
-      // By the descriptor, which takes a fifth of the time, unless the program has another file there.
+      // The descriptor's status takes a fifth of the time of the path's, but the program may have another file at the
+      // descriptor.
       const bool known =
           fstat(static_cast<int>(number), &status) == 0 && status.st_dev == file.device && status.st_ino == file.inode;
       if (!known && stat(file.path.c_str(), &status) != 0) continue;
@@ -49,7 +51,7 @@ class OutputFiles {
   struct File {
     std::string path;
     dev_t device = 0;
-    ino_t inode = 0;  // 0: not looked at
+    ino_t inode = 0;  // 0: there was no file when the folder was named
     uint64_t size = 0;
   };
   std::array<File, 2> files_;

@@ -1,4 +1,4 @@
-// The files that POWERCUT_POOL_FILES and POWERCUT_DEVICE_FILE name, and which open file is one of them.
+// The files that POWERCUT_POOL_FILES and POWERCUT_DEVICE_FILE name, and whether an open file is one of them.
 #ifndef POWERCUT_TRACER_RUNTIME_RECORDING_POOL_FILES_H_
 #define POWERCUT_TRACER_RUNTIME_RECORDING_POOL_FILES_H_
 
@@ -19,28 +19,29 @@ namespace powercut::runtime {
 
 class PoolFiles {
  public:
-  // The program may create the file, or replace it. `size`: as it was last told.
+  // A named file, which the program may create or replace. `size`: the size that the stream was last told.
   struct File : PoolFile {
     File(std::string of, bool is_block) : block(is_block) { path = std::move(of); }
     bool block;  // a block device: a file of sectors that system calls write
   };
   struct Open {
     uint32_t pool;
-    uint64_t size;  // of the file now
-    bool replaced;  // it is not the file that was there before
+    uint64_t size;  // of the file now, in bytes
+    bool replaced;  // the file is not the one that was there before
   };
 
-  // Absolute paths, separated by colons; `device`: one, or empty.
+  // `list`: absolute paths, separated by colons; `device`: one path, or empty.
   PoolFiles(std::string_view list, std::string_view device);
 
   std::span<File> all() { return files_; }
-  // The pool that `fd` is an open file of.
+  // Returns the pool that `fd` is an open file of; nothing if it is none.
   std::optional<Open> find(int fd);
 
-  // The device by any name of its file, seen from the open folder; null when the path is of another file, or of none.
+  // Returns the device if the path, seen from the open folder, leads to its file by any name; null for every other
+  // path.
   const File* named(int folder, const char* path, bool follow);
 
-  // Calls `take` with every page of `file` that is not all zeros. Nothing for a file that is not there.
+  // Calls `take` with every page of `file` that is not all zeros. Does nothing if the file does not exist.
   using TakePage = std::function<void(uint64_t offset, std::span<const uint8_t> bytes)>;
   static void read(const File& file, const TakePage& take);
 

@@ -71,7 +71,7 @@ class PoolTrace final : public ProgramTrace {
     const std::optional<TraceError> error = writer_->finish();
     return error ? std::optional(error->message()) : std::nullopt;
   }
-  // Released, not destroyed: the destructor would remove the parent's unfinished file.
+  // The writer is released, not destroyed: its destructor would remove the parent's unfinished file.
   void abandon() override { static_cast<void>(writer_.release()); }
 
  private:

@@ -1,5 +1,5 @@
-// What a program that runs without the engine records itself into: a trace of one pool whose place it knows
-// (powercut/trace.h), or a stream of the pool files that it maps (stream_trace.h).
+// The recording that a program makes of itself when it runs without the engine. It is a trace of one pool whose place
+// the program tells (powercut/trace.h), or a stream of the pool files that the program maps (stream_trace.h).
 //
 // Not thread-safe: session.cc holds its lock around every call.
 #ifndef POWERCUT_TRACER_RUNTIME_RECORDING_PROGRAM_TRACE_H_
@@ -21,14 +21,14 @@ class ProgramTrace {
   ProgramTrace& operator=(const ProgramTrace&) = delete;
   virtual ~ProgramTrace() = default;
 
-  // False while nothing that happens can matter: no pool was seen yet.
+  // Returns false while nothing that happens can matter: no pool was seen yet.
   virtual bool active() const = 0;
-  // Stores and loads outside of this window are not announced.
+  // Returns the window outside of which stores and loads are not announced.
   virtual powercut_window window() const = 0;
 
-  // Before each event: what has left the program by now came before it.
+  // Called before each event: output that has left the program by now came before the event.
   virtual void begins_event() {}
-  // The thread of the following events.
+  // Sets the thread of the following events.
   virtual void set_thread(uint32_t thread) = 0;
   virtual void thread_start() = 0;
   virtual void thread_end() = 0;
@@ -40,19 +40,19 @@ class ProgramTrace {
   virtual void flush(uint64_t addr, uint32_t kind, const void* pc, const void* frame) = 0;
   virtual void fence(uint32_t kind, const void* pc, const void* frame) = 0;
   virtual void mark(const char* name) = 0;
-  // The thread goes no further for now: a mark with a stack.
+  // The thread goes no further for now: records a mark with a stack.
   virtual void left(const char* how, const void* pc, const void* frame) {
     static_cast<void>(how), static_cast<void>(pc), static_cast<void>(frame);
   }
-  // powercut/mark.h. The value of an operation of kind 7 (maintain) is its command.
+  // Operations as in powercut/mark.h. The value of an operation of kind 7 (maintain) is its command.
   virtual void operation_begins(uint32_t kind, std::span<const uint8_t> key, std::span<const uint8_t> value) = 0;
   virtual void operation_ends(uint32_t status, std::span<const uint8_t> value) = 0;
 
   // The process was forked; nothing of the child is recorded.
   virtual void forked() {}
-  // Completes it. `status` is the exit status as far as it is known.
+  // Completes the recording; returns the problem, if there was one. `status` is the exit status as far as it is known.
   virtual std::optional<std::string> finish(int status) = 0;
-  // In the child of a fork: lets go of everything and leaves the file to the parent.
+  // Called in the child of a fork: lets go of everything and leaves the file to the parent.
   virtual void abandon() = 0;
 };
 

@@ -1,9 +1,9 @@
-// Turns what a listener hears (hooks.h) into trace events. Used by the engine's `record` and by programs that
-// trace themselves (powercut/trace.h).
+// Turns the calls to a listener (hooks.h) into trace events. The engine's `record` and programs that trace themselves
+// (powercut/trace.h) use the recorder.
 //
-// Events are in the order of the calls. Stores are clipped to the pool, and one longer than a line is cut into pieces
-// at line boundaries. Flushes outside the pool are left out; fences never are. Not thread-safe: with real threads the
-// caller holds a lock from rmw_begin to rmw_end and around every other call.
+// Events are in the order of the calls. Stores are clipped to the pool, and a store longer than a line is cut into
+// pieces at line boundaries. Flushes outside the pool are left out; fences never are. Not thread-safe: with real
+// threads the caller holds a lock from rmw_begin to rmw_end and around every other call.
 //
 // Libraries must not be unloaded while a recorder lives: stacks are cached by address.
 #ifndef POWERCUT_TRACER_RUNTIME_RECORDING_RECORDER_H_
@@ -26,14 +26,15 @@ namespace powercut {
 
 class Recorder {
  public:
-  // `writer` outlives the recorder. Others may append to it as well (operations, phases).
+  // `writer` outlives the recorder. Others may append to the writer as well (operations, phases).
   Recorder(TraceWriter& writer, uint64_t pool_base, uint64_t pool_size);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // From here on events go to `to`, and not to the writer; null: to the writer again. It still defines their stacks.
+  // From here on events go to `to` in place of the writer; null: to the writer again. The writer still defines the
+  // stacks of redirected events.
   void redirect(std::function<void(const Event&)> to) { redirected_ = std::move(to); }
-  // The thread of the following events.
+  // Sets the thread of the following events.
   void set_thread(uint32_t thread) { thread_ = thread; }
 
   void store(uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc, const void* frame);
@@ -42,17 +43,17 @@ class Recorder {
   void rmw_begin(uint64_t addr, uint64_t size, const void* pc, const void* frame);
   void rmw_end(uint64_t addr, uint64_t size, uint32_t stored, const void* pc, const void* frame);
   void mark(std::string_view name);
-  // What a device's word may name from now on; written once.
+  // Records a content that a device's word may name from now on; each content is written once.
   void content(uint64_t name, std::span<const uint8_t> bytes);
   void thread_start();
   void thread_end();
 
-  // The trace's id of the call stack at a hook.
+  // Returns the trace's id of the call stack at a hook.
   uint32_t stack(const void* pc, const void* frame) { return stacks_.find(pc, frame); }
 
-  // A sink that forwards to this recorder, without loads and steps.
+  // Returns a sink that forwards to this recorder, without loads and steps.
   powercut_sink sink();
-  // The store window in which this recorder sees every store of up to a line that touches the pool.
+  // Returns the store window in which this recorder sees every store of up to a line that touches the pool.
   powercut_window store_window() const;
 
  private:

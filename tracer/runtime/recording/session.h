@@ -10,15 +10,15 @@ namespace powercut::runtime {
 
 class StreamTrace;
 
-// Whether this process records what it does to pool files.
+// Returns whether this process records the events of pool files.
 bool watches_pools();
-// Whether one of them is a block device. Then it is the only one.
+// Returns whether a recorded file is a block device. The device is then the only pool.
 bool watches_device();
-// Calls `action` with the stream, under the session's lock. Not from inside of the recorder itself.
+// Calls `action` with the stream, under the session's lock. Not to be called from inside the recorder itself.
 void with_stream(const std::function<void(StreamTrace&)>& action);
 // From now on the stream's end will have the status that exit() is called with.
 void note_exit_status();
-// Completes what is recorded: the process ends without destructors.
+// Completes the recording: the process ends without destructors.
 void end_at_once(int status);
 
 }  // namespace powercut::runtime

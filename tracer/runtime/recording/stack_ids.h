@@ -1,5 +1,5 @@
-// From call sites to the numbers of their call stacks. A program has few distinct stacks and visits them millions of
-// times: only a new one is looked at.
+// Turns call sites into the numbers of their call stacks. A program has few distinct stacks and visits them millions of
+// times, so only a new stack is walked to its end and defined.
 //
 // Libraries must not be unloaded meanwhile: stacks are cached by address.
 #ifndef POWERCUT_TRACER_RUNTIME_RECORDING_STACK_IDS_H_
@@ -14,14 +14,14 @@ namespace powercut {
 
 class StackIds {
  public:
-  // The number of a stack that was not met before, from its return addresses, innermost first.
+  // Returns the number of a stack that was not met before, from its return addresses, innermost first.
   using Define = std::function<uint32_t(std::span<const uint64_t>)>;
   explicit StackIds(Define define);
   ~StackIds();
   StackIds(const StackIds&) = delete;
   StackIds& operator=(const StackIds&) = delete;
 
-  // `pc` and `frame` as a hook has them (hooks.h).
+  // Returns the number of the stack at a hook; `pc` and `frame` are as the hook has them (hooks.h).
   uint32_t find(const void* pc, const void* frame);
 
  private:

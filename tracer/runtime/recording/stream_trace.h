@@ -1,13 +1,13 @@
-// Records into a stream (tracer/stream/STREAM.md) what the program does to the pool files that it maps.
+// Records the program's accesses to the pool files that it maps into a stream (tracer/stream/STREAM.md).
 //
-// The stream begins when the program first does something with a pool, which need not exist before. Of several
-// processes that have the environment of the recording, the first to get there is the one that is recorded; another
-// one adds a line to `<stream>.unrecorded`.
+// The stream begins when the program first does something with a pool, which need not exist before. If several
+// processes have the environment of the recording, the first process to reach a pool is recorded; every other process
+// adds a line to `<stream>.unrecorded`.
 //
-// Known inaccuracies: in pools that are memory, `writev`, `fallocate`, `copy_file_range`, io_uring and system calls
-// that are made without the C library are not seen (of a device see device_calls.cc), nor what other processes do to a
-// pool. What they leave in it is: at marks, unmappings and the end the pools are compared with what was recorded
-// (unseen_stores.h), and a difference is a note of its own.
+// Known inaccuracies: in pools that are memory, some calls are not seen: `writev`, `fallocate`, `copy_file_range`,
+// io_uring, and system calls that are made without the C library (for a device see device_calls.cc). Nor are accesses
+// of other processes to a pool. Unseen calls leave a difference: at marks, unmappings and the end the pools are
+// compared with the recorded stores (unseen_stores.h), and each difference becomes a note.
 #ifndef POWERCUT_TRACER_RUNTIME_RECORDING_STREAM_TRACE_H_
 #define POWERCUT_TRACER_RUNTIME_RECORDING_STREAM_TRACE_H_
 
@@ -35,7 +35,7 @@ namespace powercut::runtime {
 
 class StreamTrace final : public ProgramTrace {
  public:
-  // `device`: a pool that is a block device, or empty. `output`: as of OutputFiles.
+  // `device`: a pool that is a block device, or empty. `output`: the folder of OutputFiles.
   StreamTrace(std::string path, std::string_view pool_files, std::string_view device, std::string_view output);
 
   bool active() const override { return state_ == State::kRecording; }
@@ -62,12 +62,13 @@ class StreamTrace final : public ProgramTrace {
   std::optional<std::string> finish(int status) override;
   void abandon() override { state_ = State::kEnded; }
 
-  // Before a system call on `fd`: the pool that it is a file of. Begins the stream where that is the first.
+  // Called before a system call on `fd`: returns the pool that `fd` is a file of. The first such call begins the
+  // stream.
   std::optional<uint32_t> touch(int fd);
-  // After one that succeeded.
+  // Called after a call that succeeded.
   void mapped(int fd, uint64_t address, uint64_t length, uint64_t offset, bool shared);
   void unmapped(uint64_t address, uint64_t length);
-  // Before it happens.
+  // Called before a range is unmapped.
   void unmaps(uint64_t address, uint64_t length);
   void moved(uint64_t from, uint64_t old_length, uint64_t to, uint64_t new_length);
   void written(uint32_t pool, int fd, uint64_t offset, const void* bytes, uint64_t size, const CallSite& site);
@@ -75,28 +76,29 @@ class StreamTrace final : public ProgramTrace {
   void synced(uint32_t pool, uint32_t kind, uint64_t offset, uint64_t length, const CallSite& site);
   void synced_memory(uint64_t address, uint64_t length, const CallSite& site);
 
-  // Of the recording's device. Calls are made between touch_device() and what they have done, under the session's lock:
-  // so the order of the records is that of the calls.
+  // Functions on the recording's device. Each call on the device is made between touch_device() and the function that
+  // records its effect, under the session's lock: the order of the records is the order of the calls.
   bool has_device() const { return device_.has_value(); }
-  // Whether `fd` is a file of it. Begins the stream where that is the first.
+  // Returns whether `fd` is a file of the device. The first such call begins the stream.
   bool touch_device(int fd);
-  // The same by a path, seen from the open folder, before a call on it.
+  // As above, for a path that is seen from the open folder; called before a call on the path.
   bool touch_device(int folder, const char* path, bool follow);
-  // `durable`: since the call has returned.
+  // `durable`: the bytes are durable once the call has returned.
   void device_written(int fd, uint64_t offset, const void* bytes, uint64_t size, bool durable, const CallSite& site);
-  // What another file or a pipe was the source of, read back.
+  // Records bytes that came from another file or a pipe; they are read back from the device.
   void device_filled(int fd, uint64_t offset, uint64_t size, bool durable, const CallSite& site);
   void device_zeroed(int fd, uint64_t offset, uint64_t size, const CallSite& site);
-  // Whether it lies on this file system.
+  // Returns whether the device's file lies on this file system.
   bool is_on(dev_t system);
   void device_resized(int fd, const CallSite& site);
   void device_synced(const CallSite& site);
-  // A shared mapping of it, which may be read.
+  // Records a shared mapping of the device, which may only be read.
   void device_mapped(uint64_t address, uint64_t length, bool writable);
   void device_protected(uint64_t address, uint64_t length, bool writable);
-  // It was asked for something that is not modelled: there will be no verdict. `what`: a call, as in "rename".
+  // The program asked the device for something that is not modelled: there will be no verdict. `what`: a call, as in
+  // "rename".
   void refuse(const std::string& what);
-  // Whether the code at `address` is of a module whose file's name begins so.
+  // Returns whether the code at `address` is of a module whose file's name begins with `module`.
   bool is_of(const void* address, std::string_view module);
 
  private:
@@ -107,7 +109,7 @@ class StreamTrace final : public ProgramTrace {
   powercut_site site(const void* pc, const void* frame) { return {thread_, stacks_.find(pc, frame)}; }
   powercut_site no_stack() const { return {thread_, 0}; }
   int write(const void* bytes, size_t size);
-  // Compares the pools with what was recorded. `place`: where the program is, for people.
+  // Compares the pools with the recorded stores. `place`: where the program is, for people.
   void look(const std::string& place);
   void tell(const UnseenStores::Differences& differences, const std::string& place);
 
@@ -117,12 +119,12 @@ class StreamTrace final : public ProgramTrace {
   const std::string path_;
   PoolFiles files_;
   OutputFiles output_;
-  std::optional<uint32_t> device_;                // its number
-  std::unique_ptr<powercut_ranges> device_maps_;  // that may be read
+  std::optional<uint32_t> device_;                // number of the device
+  std::unique_ptr<powercut_ranges> device_maps_;  // mappings of the device that may be read
   std::set<std::string> refused_;
   State state_ = State::kWaiting;
   uint32_t thread_ = 0, threads_ = 0;
-  uint32_t early_forks_ = 0;  // before the stream began
+  uint32_t early_forks_ = 0;  // forks before the stream began
   std::unique_ptr<powercut_ranges> ranges_;
   std::vector<uint8_t> buffer_;
   powercut_stream stream_{};
@@ -131,9 +133,9 @@ class StreamTrace final : public ProgramTrace {
   uint32_t stack_count_ = 0;
   StackIds stacks_;
   UnseenStores unseen_;
-  std::string looked_ = "the start of the recording";  // where everything was looked at the last time
-  uint32_t told_ = 0;                                  // differences
-  uint64_t operations_ = 0;                            // begun
+  std::string looked_ = "the start of the recording";  // place of the last look at everything
+  uint32_t told_ = 0;                                  // differences that were told
+  uint64_t operations_ = 0;                            // operations that have begun
   bool in_pieces_ = false;                             // an earlier piece of the store at hand was recorded
   std::string problem_;
 };

@@ -1,10 +1,11 @@
-// The net under the hooks: what a program's pools hold is compared with what the recorded stores say, so that a store
-// that nobody announced (of a library that was built without the compiler pass, of the kernel) does not pass for
-// nothing.
+// The net under the hooks: the bytes of a program's pools are compared with the recorded stores, so that a store that
+// nobody announced does not pass unnoticed. Such stores come from libraries that were built without the compiler pass,
+// and from the kernel.
 //
-// Pages that were stored to are looked at each time. All others that are in memory are looked at as well where they are
-// few, and otherwise as often as that takes a twentieth of the recording's time at most; at an unmapping, and at the
-// end, always. What was changed and changed back between two looks is not noticed.
+// Pages that were stored to are compared in each look. All other pages in memory are compared as well if they are few;
+// otherwise they are compared so often that this takes a twentieth of the recording's time at most. At an unmapping,
+// and at the end, all pages are always compared. A byte that was changed and changed back between two looks is not
+// noticed.
 //
 // Not thread-safe: session.cc holds its lock around every call.
 #ifndef POWERCUT_TRACER_RUNTIME_RECORDING_UNSEEN_STORES_H_
@@ -24,37 +25,37 @@ namespace powercut::runtime {
 class UnseenStores {
  public:
   enum class Where { kStored, kAll };
-  // By pool.
+  // Differences by the pool's number.
   using Differences = std::map<uint32_t, PoolDifference>;
 
-  // `ranges`: where the pools are mapped; it outlives this.
+  // `ranges`: where the pools are mapped; outlives this object.
   explicit UnseenStores(const powercut_ranges* ranges) : ranges_(ranges) {}
 
-  // What recorded stores made of a pool. `address`: where it was stored to; 0 when through no mapping.
+  // Takes in a recorded store to a pool. `address`: where the program stored; 0 when not through a mapping.
   void store(uint32_t pool, uint64_t offset, std::span<const uint8_t> bytes, uint64_t address);
   void zero_from(uint32_t pool, uint64_t offset) { shadow_.zero_from(pool, offset); }
 
-  // What differs now; it is taken over. With `others`, threads may not have carried out yet what they have announced:
-  // they are waited for.
+  // Returns the bytes that differ now, and takes them over as recorded. With `others`, other threads may not have
+  // carried out yet the stores that they announced: the look waits for them.
   Differences look(Where where, bool others);
-  // The same for all of [address, address + length).
+  // As look(), for all of [address, address + length).
   Differences look_at(uint64_t address, uint64_t length, bool others);
-  // Whether look(kAll) takes little now.
+  // Returns whether look(kAll) takes little time now.
   bool affords_all() const;
 
  private:
   struct Piece {
     uint64_t address, length;
   };
-  // The pages of [begin, end) that are in memory.
+  // Adds the pages of [begin, end) that are in memory.
   static void add_resident(uint64_t begin, uint64_t end, std::vector<Piece>* pieces);
   Differences compare(const std::vector<Piece>& pieces, bool others);
 
   const powercut_ranges* ranges_;
   PoolShadow shadow_;
-  std::unordered_set<uint64_t> stored_;  // addresses of pages, since the last look
+  std::unordered_set<uint64_t> stored_;  // addresses of pages that were stored to since the last look
   uint64_t next_all_ = 0;                // nanoseconds of the monotonic clock
-  uint64_t all_ = 0;                     // bytes, the last time
+  uint64_t all_ = 0;                     // bytes of the last look at all pages
 };
 
 }  // namespace powercut::runtime

@@ -1,7 +1,7 @@
 // Room threads: stand-ins for the functions in which threads begin, end and wait, and the scheduler of programs.
 //
-// This file: a step of a stand-in of a lock (thread_hooks.h): what it looks at and changes before anybody else runs.
-// Private to the runtime.
+// This file: a step of a stand-in of a lock's function (thread_hooks.h), which looks at the lock and changes it before
+// any other thread runs. Private to the runtime.
 #ifndef POWERCUT_TRACER_RUNTIME_THREADS_LOCK_STEP_H_
 #define POWERCUT_TRACER_RUNTIME_THREADS_LOCK_STEP_H_
 
@@ -16,24 +16,25 @@
 
 namespace powercut::runtime {
 
-// The number of the running thread of the target; 0: none is scheduled, and the C library is asked.
+// Returns the number of the running thread of the target. Returns 0 if no thread is scheduled, so that the C library is
+// to be asked.
 inline uint64_t scheduled_thread() {
   const powercut_scheduler& scheduler = __powercut_scheduler;
   return scheduler.current == nullptr ? 0 : scheduler.current(scheduler.self);
 }
 
-// `begin` is in the program's addresses, and so is what store() and wait() are given. Reads need no hook: the scheduler
-// was told of them.
+// All addresses (`begin`, and those given to store() and wait()) are the program's. Reads need no hook: the scheduler
+// was told of the bytes that the step looks at.
 class LockStep {
  public:
   LockStep(const void* begin, uint64_t size, const CallSite& site) : site_(site) { also(begin, size); }
-  // The step looks at this as well. Before it looks at anything.
+  // Adds bytes that the step looks at. Called before the step looks at anything.
   void also(const void* begin, uint64_t size) {
     __powercut_scheduler.access(__powercut_scheduler.self, begin, size, site_.pc, site_.frame);
     begin_ = begin;
     size_ = size;
   }
-  // The step is over without a change; another one begins when what it looked at last has changed.
+  // Ends the step without a change; another step begins when the bytes that this step looked at last have changed.
   void wait() const { __powercut_scheduler.wait(__powercut_scheduler.self, begin_, size_, site_.pc, site_.frame); }
 
   template <typename T>
@@ -54,30 +55,30 @@ class LockStep {
   uint64_t size_ = 0;
 };
 
-// A new object, which nobody else knows yet: a plain store.
+// Stores a new object, which no other thread knows yet: a plain store.
 template <typename T>
 void store_object(T* at, const T& value, const CallSite& site) {
   std::memcpy(announce_store(at, sizeof value, POWERCUT_STORE_MEMCALL, &value, site), &value, sizeof value);
 }
 
-// What nobody stands in for. Under an engine this does not return.
+// Reports a call that has no stand-in. Under an engine this function does not return.
 inline void cannot_schedule(const char* what, const CallSite& site) {
   if (__powercut_watch.cannot_follow != nullptr) __powercut_watch.cannot_follow(what, site.pc, site.frame);
 }
 
-// lock_calls.cc, for what gives a mutex back while it waits: the functions of pthread under a scheduler.
+// The functions of pthread under a scheduler (lock_calls.cc), for calls that give a mutex back while they wait.
 int lock_mutex(pthread_mutex_t* mutex, const CallSite& site);
 int unlock_mutex(pthread_mutex_t* mutex, const CallSite& site);
 
 }  // namespace powercut::runtime
 
-// At the beginning of a stand-in: without a scheduler the C library's function is called, as if nobody stood in
-// between.
+// Stands at the beginning of a stand-in: without a scheduler the C library's function is called, as if there were no
+// stand-in.
 #define POWERCUT_UNLESS_SCHEDULED(...)                                \
   if (powercut::runtime::scheduled_thread() == 0) [[clang::musttail]] \
   return __VA_ARGS__
 
-// The same where the thread is one of the system's though it is scheduled.
+// As above; the C library's function is also called where the scheduled threads are the system's.
 #define POWERCUT_UNLESS_FIBER(...)                                                                           \
   if (powercut::runtime::scheduled_thread() == 0 || __powercut_scheduler.of_system != 0) [[clang::musttail]] \
   return __VA_ARGS__

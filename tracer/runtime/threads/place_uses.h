@@ -1,7 +1,7 @@
-// Which threads use a place (schedule_file.h), and whether two of them *race*: nothing that is visible orders one use
-// before the other. An order comes from a thread's creation and joining, and from visible events that meet at a place:
-// a lock, or a place whose uses are visible. It is told by vector clocks, so a race shows whatever lies between the two
-// uses in the schedule at hand (Musuvathi and Qadeer, PLDI 2007; Flanagan and Freund, PLDI 2009).
+// Finds which threads use a place (schedule_file.h), and whether two uses *race*: nothing that is visible orders one
+// use before the other. An order comes from a thread's creation and joining, and from visible events that meet at a
+// place: at a lock, or at a place whose uses are visible. Vector clocks tell the order, so a race shows whatever lies
+// between the two uses in the schedule at hand (Musuvathi and Qadeer, PLDI 2007; Flanagan and Freund, PLDI 2009).
 //
 // Private to the scheduler of programs. Memory comes from the kernel, so that the program's own heap stays as it is.
 #ifndef POWERCUT_TRACER_RUNTIME_THREADS_PLACE_USES_H_
@@ -18,7 +18,7 @@ namespace powercut::runtime {
 
 inline constexpr uint32_t kMostThreads = 15;
 
-// A hash table of open addressing. `Entry` has a `place`, which is not 0 where there is one.
+// A hash table of open addressing. `Entry` has a `place`, which is 0 in an empty slot.
 template <typename Entry>
 class PlaceTable {
  public:
@@ -76,7 +76,7 @@ class PlaceSet {
     for (size_t i = 0; i < count; ++i) add(places[i]);
   }
   bool holds(uint64_t place) const { return table_.find(place) != nullptr; }
-  // False: it was there.
+  // Adds the place. Returns false if the set had the place already.
   bool add(uint64_t place) {
     const size_t before = table_.size();
     table_.at(place);
@@ -96,8 +96,8 @@ class PlaceUses {
     for (uint32_t thread = 0; thread <= kMostThreads; ++thread) knows_[thread][thread] = 1;
   }
 
-  // A use that is not visible. True: it races with an earlier one of another thread, and one of the two changes the
-  // place.
+  // Notes a use that is not visible. Returns true if the use races with an earlier use by another thread, and one of
+  // the two changes the place.
   bool note(uint64_t place, uint32_t thread, bool changes) {
     Entry& entry = uses_.at(place);
     bool out = false;
@@ -111,14 +111,15 @@ class PlaceUses {
     return out;
   }
 
-  // A visible event comes behind those at the same place that it may not change places with,
+  // Orders a visible event of `thread` behind the earlier events at the place, except those that it may change places
+  // with.
   void comes_behind(uint64_t place, uint32_t thread, bool changes) {
     const Entry* met = met_.find(place);
     if (met == nullptr) return;
     learn(thread, met->changed);
     if (changes) learn(thread, met->used);
   }
-  // and later ones behind it.
+  // Orders later visible events at the place behind this event of `thread`.
   void comes_before(uint64_t place, uint32_t thread, bool changes) {
     Entry& met = met_.at(place);
     join(&met.used, knows_[thread]);
@@ -133,9 +134,10 @@ class PlaceUses {
   void joined(uint32_t by, uint32_t thread) { learn(by, knows_[thread]); }
 
  private:
-  // By thread: an epoch of it; what holds of that holds of all before.
+  // By thread: an epoch of the thread. A statement about an epoch holds for all earlier epochs as well.
   using Clock = std::array<uint32_t, kMostThreads + 1>;
-  // Of uses: the epochs of each thread's last use and change, 0 for none. Of visible events: what their threads knew.
+  // In `uses_`: the epochs of each thread's last use and last change, 0 for none. In `met_`: the clocks of the threads
+  // whose visible events came to the place.
   struct Entry {
     uint64_t place;
     Clock used, changed;
@@ -146,7 +148,8 @@ class PlaceUses {
   void learn(uint32_t thread, const Clock& other) { join(&knows_[thread], other); }
 
   PlaceTable<Entry> uses_, met_;
-  // Up to which epoch of each thread all is before what this one does now; its own is the one that it is in.
+  // By thread: up to which epoch of every other thread all is before the thread's present; its own entry is its present
+  // epoch.
   std::array<Clock, kMostThreads + 1> knows_{};
 };
 

@@ -1,4 +1,4 @@
-// What the recording of a scheduled program does for the scheduler (scheduled_program.h).
+// The functions of the recording that the scheduler of a program calls (scheduled_program.h).
 #ifndef POWERCUT_TRACER_RUNTIME_THREADS_SCHEDULE_RECORDER_H_
 #define POWERCUT_TRACER_RUNTIME_THREADS_SCHEDULE_RECORDER_H_
 
@@ -9,14 +9,14 @@
 
 namespace powercut::runtime {
 
-// Called in the thread that has the token.
+// All are called in the thread that has the token.
 struct ScheduleRecorder {
   powercut_sink sink;  // is told of events, and of stores outside of the pools as well
   void (*thread_starts)(uint32_t number);
   void (*thread_ends)();
   void (*left)(const char* how, const CallSite& site);  // a mark with a stack
   void (*finish)(int status);
-  bool (*records)();  // whether the calling thread is in the midst of it: what it does is not the program's
+  bool (*records)();  // whether the calling thread is in the midst of recording: its hooks are then not the program's
 };
 
 }  // namespace powercut::runtime

@@ -1,8 +1,8 @@
-// Which places of memory several threads of a scheduled program use, and which uses are therefore visible.
+// The places of memory that several threads of a scheduled program use, and the uses that are therefore visible.
 //
 // A place is a word of memory; a store or flush of the pools also uses the place of its line. Uses of a place are
-// visible where the schedule's file asks for that. A place that races without having been asked for is written to the
-// file, and the driver begins again with it.
+// visible if the schedule's file asks for the place. A place that races although the file did not ask for it is written
+// to the file, and the driver begins again with that place.
 //
 // Private to the scheduler of programs.
 #ifndef POWERCUT_TRACER_RUNTIME_THREADS_SHARED_PLACES_H_
@@ -31,7 +31,7 @@ class SharedPlaces {
   bool is_visible(uint64_t address, uint64_t size, bool changes) const {
     return any_place(address, size, changes, [this](uint64_t place) { return visible_.holds(place); });
   }
-  // `thread` uses these bytes now. False: more places race than the file has room for.
+  // Notes that `thread` uses these bytes now. Returns false if more places race than the file has room for.
   bool use(uint32_t thread, uint64_t address, uint64_t size, bool changes) {
     return !any_place(address, size, changes, [&](uint64_t place) { return !use(thread, place, changes); });
   }
@@ -43,7 +43,7 @@ class SharedPlaces {
     }
     return !uses_.note(place, thread, changes) || find(place);
   }
-  // The uses of `place` have to be visible. False as for use().
+  // Notes that the uses of `place` have to be visible. Returns false as use() does.
   bool find(uint64_t place) {
     if (visible_.holds(place) || !found_.add(place)) return true;
     if (file_->found == kMostPlaces) return false;
@@ -51,7 +51,7 @@ class SharedPlaces {
     return true;
   }
 
-  // A step of a stand-in looks at a lock, or changes it.
+  // A step of a stand-in looks at a lock, or changes the lock.
   void look_at_lock(uint32_t thread, uint64_t address, uint64_t size) {
     each_lock_word(address, size, [&](uint64_t place) { uses_.comes_behind(place, thread, true); });
   }
@@ -63,10 +63,10 @@ class SharedPlaces {
   void joined(uint32_t by, uint32_t thread) { uses_.joined(by, thread); }
 
  private:
-  // The place of a lock's word, beside the uses of the same word by others.
+  // The place of a lock's word, beside the place of other uses of the same word.
   static constexpr uint64_t kLockPlace = uint64_t{1} << 62;
 
-  // Calls `each` with every place of these bytes. Returns whether one of the calls did.
+  // Calls `each` with every place of these bytes. Returns whether one of the calls returned true.
   template <typename Each>
   bool any_place(uint64_t address, uint64_t size, bool changes, const Each& each) const {
     bool out = false;

@@ -1,8 +1,8 @@
 // One thread of a scheduled program has the *token* and runs; all others wait for it.
 //
-// The token goes to another thread before a visible event and where its thread cannot go on: a *decision*, which the
-// schedule makes, or its tail beyond the end of the choices. The file of the schedule keeps each decision with the
-// digest of all that came before it, so that the driver can go back to it. Where nobody can go on, the run ends.
+// The token goes to another thread before a visible event and where its thread cannot go on. Each such *decision* is
+// made by the schedule, or by its tail beyond the end of the choices. The file of the schedule keeps each decision with
+// the digest of all that came before, so that the driver can go back. Where no thread can go on, the run ends.
 //
 // Private to the scheduler of programs.
 #ifndef POWERCUT_TRACER_RUNTIME_THREADS_TOKEN_H_
@@ -29,8 +29,8 @@ inline constexpr uint64_t kTick = 1000;
 
 enum class State : uint8_t {
   kReady,
-  kLoops,    // goes round a loop: ready once anybody has changed anything
-  kBlocked,  // ready once somebody changes what it waits for
+  kLoops,    // goes round a loop: ready once another thread has changed anything
+  kBlocked,  // ready once another thread changes the bytes that it waits for
   kJoins,
   kTurn,  // ready once it is the turn of its operation (Tail::kOrder)
   kEnded,
@@ -39,25 +39,26 @@ enum class State : uint8_t {
 struct Thread {
   State state = State::kReady;
   pthread_t handle{};
-  long kernel = 0;  // its number there
+  long kernel = 0;  // the kernel's number of the thread
   void* (*body)(void*) = nullptr;
   void* argument = nullptr;
   std::atomic<uint32_t> go = 0, arrived = 0;
   uint64_t wait_begin = 0, wait_end = 0;
   uint32_t joins = 0;
-  bool flushes = false;  // since its last fence
+  bool flushes = false;  // the thread has flushed since its last fence
   uint64_t store = 0;    // the place where its last store begins
-  // Turns of a loop: memory when it was looked at last, loads since that was another one, and states that it was in.
+  // Of a loop's turns: memory at the last look, loads since memory was last another one, and states that the loop was
+  // in.
   uint64_t seen = 0, quiet = 0, looks = 0;
   Retries retries = {};
   size_t turns = 0;
   std::array<uint64_t, kTurns> turn{};
-  int rounds = 0;  // of destructors, at its end
+  int rounds = 0;  // rounds of destructors at its end
 };
 
-// The number of the calling thread; 0: the scheduler does not know it.
+// The number of the calling thread; 0: the scheduler does not know the thread.
 extern constinit thread_local uint32_t mine;
-// The thread runs the scheduler's or the recorder's code, whose own hooks are none of the program's.
+// True while the thread runs the scheduler's or the recorder's code: hooks of that code are not the program's.
 extern constinit thread_local bool busy;
 
 class Busy {
@@ -78,51 +79,53 @@ class Token {
   Thread& me() { return threads_[mine]; }
   bool alone() const { return count_ == 1; }
 
-  // The set of the threads that can go on.
+  // Returns the set of the threads that can go on.
   uint16_t ready() const;
-  // The next thread of the set behind `number`, by the numbers of threads.
+  // Returns the next thread of the set `of` behind `number`, by the numbers of threads.
   uint32_t behind(uint32_t number, uint16_t of) const;
-  // In an order of operations: the thread whose turn it is, 0 where any thread may have it.
+  // In an order of operations: returns the thread whose turn it is, 0 where any thread may have the turn.
   uint32_t turn() const;
   bool has_turn(uint32_t number) const;
-  // Who of the threads `may` goes on; it costs a preemption to choose one of `costly`.
+  // Returns which thread of the set `may` goes on; choosing a thread of `costly` costs a preemption.
   uint32_t decide(uint16_t may, uint16_t costly, uint32_t usual);
   // Lets `to` run. The caller goes on as well, for as long as it takes to wait or to end.
   void pass(uint32_t to);
   void await(Thread* thread);
   void go_to(uint32_t to);
-  // Before a visible event: whoever leaves a thread that could go on has preempted it.
+  // Called before a visible event: a thread that leaves another one that could go on has preempted it.
   void step(const CallSite& site);
-  // The thread lets others go on, if there are any. To go on all the same counts as a preemption.
+  // Lets other threads go on, if there are any. Going on all the same counts as a preemption.
   void yield();
-  // The only thread that can goes on: time passes, and the run ends after many such turns. A loop may change something
-  // in each turn without ever ending.
+  // Called when no other thread can go on: time passes, and the run ends after many such turns. A loop may change
+  // something in each turn without ever ending.
   void go_on_alone();
   void pass_time(uint64_t turns);
   // The thread cannot go on before its state allows it.
   void wait(State state);
-  // No thread can go on. Threads that go round loops may count, or look at a clock: they get some more turns.
+  // Called when no thread can go on. Threads that go round loops may count, or look at a clock, so they get some more
+  // turns. Returns the thread that goes on.
   uint32_t idle();
   // Ends the process and its recording.
   [[noreturn]] void stop(ScheduleEnd how);
-  // Why the schedules are not all that the program could do. The first reason is kept.
+  // Notes why the schedules are not all that the program could do. The first reason is kept.
   void doubt(const char* what);
 
   ScheduleFile* file_;
   const ScheduleRecorder recorder_;
-  // All below belongs to who has the token.
+  // All data below belongs to the thread that has the token.
   std::array<Thread, kMostThreads + 1> threads_{};
   uint32_t count_ = 1, running_ = 1;
   long leaving_ = 0;  // a thread of the kernel that has ended and may not be gone
   MemoryDigest memory_;
-  uint64_t time_ = 0, alone_ = 0;  // of its clock; turns in which nobody else could go on
-  // Of an order: how many operations of it have ended, and who is in the midst of one.
+  uint64_t time_ = 0, alone_ = 0;  // of the scheduler's clock; turns in which no other thread could go on
+  // In an order: how many operations have ended, and the thread that is in the midst of one.
   uint32_t order_ = 0, operates_ = 0;
   uint64_t idle_ = 0;
   uint64_t so_far_ = 0;
 
  private:
-  // Burckhardt et al., ASPLOS 2010: who comes to a decision at which priorities change gets the lowest one so far.
+  // Burckhardt et al., ASPLOS 2010: a thread that comes to a decision at which priorities change gets the lowest
+  // priority so far.
   uint32_t by_priority(uint16_t may, uint32_t at);
   uint64_t priority(uint32_t number) const;
   [[noreturn]] void deadlocked();

@@ -1,10 +1,11 @@
-// How the scheduler of programs tells that a thread goes round a loop and waits.
+// How the scheduler of programs tells that a thread goes round a loop and waits. The signs are two:
 //
-// - The thread is in a state that it was in before: the same registers, stack and memory. It does the same again, so it
-//   sleeps until memory is another one. Memory takes part by a digest which each store brings up to date, so that a
-//   turn which takes a lock and gives it back ends with the memory that it began with.
-// - It comes to one use of one place again and again, and has changed nothing in between that others could see. It may
-//   count its turns, or wait longer each time. The thread lets others go on, and to go on all the same is a preemption.
+// - The thread is in a state that it was in before: the registers, stack and memory are alike. The thread will do what
+//   it did then, so it sleeps until memory has changed. Memory takes part by a digest which each store brings up to
+//   date. A turn which takes a lock and gives it back thus ends with the memory that the turn began with.
+// - The thread comes to one use of one place again and again, and has changed nothing in between that others could see.
+//   The thread may count its turns, or wait longer each time. It lets others go on, and going on all the same is a
+//   preemption.
 //
 // Private to the scheduler of programs.
 #ifndef POWERCUT_TRACER_RUNTIME_THREADS_WAITING_LOOPS_H_
@@ -36,11 +37,12 @@ inline uint64_t mixed(uint64_t before, const void* bytes, uint64_t size) {
   return size == 0 ? before : mixed(before, rest);
 }
 
-// Of all that hooks have told to be stored: the same for the same contents.
+// A digest of all bytes that hooks announced to be stored: equal contents have equal digests.
 class MemoryDigest {
  public:
   uint64_t value() const { return value_; }
-  // The bytes at `address` are `before`, and become `after`. One of the two may be those that lie there.
+  // The bytes at `address` are `before`, and become `after`. `before` or `after` may be the bytes that lie at
+  // `address`.
   void change(uint64_t address, const void* before, const void* after, uint64_t size) {
     const auto* old = static_cast<const uint8_t*>(before);
     const auto* fresh = static_cast<const uint8_t*>(after);
@@ -54,7 +56,7 @@ class MemoryDigest {
       done += part;
     }
   }
-  // Something has changed, and nobody knows what was there before.
+  // Memory has changed, and nobody knows which bytes were there before.
   void change() { value_ += mixed(++unknown_, 1); }
 
  private:
@@ -67,10 +69,10 @@ class MemoryDigest {
   uint64_t value_ = 0, unknown_ = 0;
 };
 
-// Uses of places by one thread since it has changed something that others could see.
+// Counts uses of places by one thread since it has changed something that others could see.
 class Retries {
  public:
-  // One of code at `pc`. Whether it was made so often that it counts as one of a loop that waits.
+  // Counts a use by code at `pc`. Returns whether the use was made so often that its loop counts as one that waits.
   bool again(const void* pc, uint64_t address) {
     const uint64_t key = mixed(reinterpret_cast<uint64_t>(pc), address);
     Use& use = uses_[key % uses_.size()];

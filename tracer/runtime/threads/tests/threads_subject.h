@@ -14,7 +14,7 @@
 
 namespace powercut::subject {
 
-// What must not happen is counted in `wrong`.
+// `wrong` counts events that must not happen.
 struct Counter {
   std::mutex mutex;
   pthread_spinlock_t spin;
@@ -27,8 +27,8 @@ void add_under_spin_lock(Counter* counter);
 void add_under_c11_mutex(Counter* counter);
 void add_by_attempts(Counter* counter);
 
-// Error numbers of: a recursive mutex taken twice, given back twice, once more; one that checks, taken twice, given
-// back twice; one that was destroyed.
+// Returns the error numbers of calls on three mutexes. A recursive mutex is taken twice and given back three times. A
+// checking mutex is taken twice, tried, and given back twice. The third mutex was destroyed before.
 std::vector<int> mutex_results();
 
 struct Queue {
@@ -47,7 +47,7 @@ struct Condition {
 void wait_for_signal(Condition* condition, int number);
 void wait_a_second(Condition* condition);
 void signal(Condition* condition);
-// Once so many wait.
+// Signals once `waiting` threads wait.
 void signal_when(Condition* condition, int waiting, int times);
 void broadcast_when(Condition* condition, int waiting);
 
@@ -66,7 +66,7 @@ struct Once {
 void call_each_once(Once* once);
 int calls();
 void forget_calls();
-// The first call throws. Answers whether this one did.
+// The first call throws. Returns whether this call did.
 bool call_once_throwing(Once* once);
 int static_value();
 
@@ -91,7 +91,7 @@ void set_silently(std::atomic<int>* flag);
 void spin_until_set(std::atomic<int>* flag);
 void sleep_until_set(std::atomic<int>* flag);
 
-// They start two threads each and await them; the sum of what these did.
+// Each function starts two threads and awaits them; returns the sum of the threads' results.
 int start_cpp_threads();
 int start_pthreads();
 int start_c11_threads();

@@ -1,4 +1,4 @@
-// A scheduler for tests: threads are fibers, and at each point where others may run a seed says who does.
+// A scheduler for tests: threads are fibers, and at each point where others may run a seed chooses the next thread.
 #ifndef POWERCUT_TRACER_RUNTIME_THREADS_TESTS_TOY_SCHEDULER_H_
 #define POWERCUT_TRACER_RUNTIME_THREADS_TESTS_TOY_SCHEDULER_H_
 
@@ -24,9 +24,9 @@ class ToyScheduler {
   ToyScheduler(const ToyScheduler&) = delete;
   ToyScheduler& operator=(const ToyScheduler&) = delete;
 
-  // One thread for each, numbered from 1. Those that did not end are left where they are.
+  // Runs one thread for each body, numbered from 1. Threads that did not end are left where they are.
   End run(const std::vector<std::function<void()>>& bodies);
-  // Takes back every store that was announced, the last one first.
+  // Takes back every store that was announced, in reverse order.
   void undo();
   uint64_t accesses() const { return accesses_; }
 
@@ -37,7 +37,7 @@ class ToyScheduler {
     std::function<void*()> body;
     void* result = nullptr;
     bool ended = false;
-    uint64_t begin = 0, end = 0;  // waits until this changes; equal: it does not wait
+    uint64_t begin = 0, end = 0;  // waits until these bytes change; equal: the thread does not wait
     uint64_t joins = 0;
   };
   struct Change {
