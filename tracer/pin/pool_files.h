@@ -1,8 +1,9 @@
-// Pools as files: which files they are, where they get mapped, and what system calls do to them.
+// Pools as files: which files are pools, where they get mapped, and how system calls change them.
 //
-// A file is a pool if its path was named, whatever name it is opened by: files are compared by device and inode. One
-// that does not exist yet is recognised once it does; one that is replaced begins with what the new file holds. What a
-// system call has written to a file is read back from it, since it may have come from anywhere.
+// A file is a pool if its path was named, whatever name the program opens it by: files are compared by device and
+// inode. A file that does not exist yet is recognised once it exists. A file that replaces a pool begins with the
+// contents of the new file. Bytes that a system call has written to a file are read back from the file, since they may
+// have come from anywhere.
 #ifndef POWERCUT_TRACER_PIN_POOL_FILES_H_
 #define POWERCUT_TRACER_PIN_POOL_FILES_H_
 
@@ -23,24 +24,24 @@ struct SystemCall {
   uint64_t arguments[6] = {};
 };
 
-// What a system call that succeeded means for the pools.
+// The meaning for the pools of a system call that succeeded.
 struct Effect {
   enum Kind : uint8_t {
     kNothing,
-    kMapped,         // at `address`, `length`, from `offset` of `pool`; -1: over what may have been a pool
+    kMapped,         // at `address`, `length`, from `offset` of `pool`; -1: over an address that may have been a pool's
     kRemapped,       // `from`, `from_length` became `address`, `length`
     kPrivate,        // mapped so that stores do not reach the file
     kFileWritten,    // `length` bytes at `offset` of `pool`
-    kFileZeroed,     // the same
+    kFileZeroed,     // `length` zeroes at `offset` of `pool`
     kFileLooked,     // the size of `pool` may have changed
-    kFileSynced,     // `pool`, or all of them: -1
+    kFileSynced,     // `pool`, or all pools: -1
     kRangeSynced,    // `address`, `length`
     kMemoryWritten,  // the kernel stored to `pieces`
-    kMemoryRead,     // it read `pieces`
+    kMemoryRead,     // the kernel read `pieces`
   };
   Kind kind = kNothing;
-  bool synced = false;  // of kFileWritten: the descriptor writes through
-  bool moves = true;    // of kRemapped: the old place is gone
+  bool synced = false;  // kFileWritten: the descriptor writes through
+  bool moves = true;    // kRemapped: the old place is gone
   int pool = -1;
   uint64_t address = 0, length = 0, offset = 0, from = 0, from_length = 0;
   std::vector<Piece> pieces;
@@ -50,20 +51,21 @@ class PoolFiles {
  public:
   PoolFiles(Recorder& recorder, bool loads) : recorder_(recorder), loads_(loads) {}
 
-  // A path to watch. Before begin().
+  // Adds a path to watch. Called before begin().
   void name(const std::string& path);
-  // Defines the named pools in the stream, with their contents. Once, before the program runs.
+  // Defines the named pools in the stream, with their contents. Called once, before the program runs.
   void begin();
 
   // The program says that this range is persistent (powercut_mark_pool).
   void registered(uint32_t thread, uint64_t address, uint64_t length, const Frames& frames);
 
-  // Before a call: what must be recorded while the memory is still there.
+  // Called before a call: records all that must be recorded while the memory is still there.
   void before(uint32_t thread, const SystemCall& call);
-  // The argument that names the stream's descriptor in a call that would close it, or -1.
+  // Returns the index of the argument that names the stream's descriptor in a call that would close it, or -1.
   int closes_stream(const SystemCall& call) const;
 
-  // After a call that succeeded. An effect is cheap to have; only one that is not kNothing is worth a call stack.
+  // Both are called after a call that succeeded. An effect is cheap to have; only an effect other than kNothing is
+  // worth a call stack.
   Effect effect_of(const SystemCall& call, uint64_t result) const;
   void apply(uint32_t thread, const Effect& effect, const Frames& frames);
 

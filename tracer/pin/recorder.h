@@ -1,10 +1,10 @@
-// What a Pintool sees of a program, turned into records of a stream (tracer/stream/STREAM.md).
+// Turns a Pintool's observations of a program into records of a stream (tracer/stream/STREAM.md).
 //
 // Nothing here knows Pin: threads are small numbers that may be used again, call stacks are addresses, and memory is
-// read through Host. All public functions may be called by many threads at once.
+// read through Host. Many threads may call all public functions at once.
 //
-// A store is announced before its instruction and recorded after it, when its bytes are known. Where no callback comes
-// after it, whatever the same thread does next records it.
+// A store is announced before its instruction and recorded after the instruction, when the stored bytes are known. If
+// no callback comes after the instruction, the next call of the same thread records the store.
 #ifndef POWERCUT_TRACER_PIN_RECORDER_H_
 #define POWERCUT_TRACER_PIN_RECORDER_H_
 
@@ -40,22 +40,23 @@ struct Piece {
   uint64_t size;
 };
 
-// Stores that leave parts of their memory operand alone: which bytes they do store.
+// Stores that leave parts of their memory operand alone: the following functions tell which bytes are stored.
 
-// Adds an element; one that follows the last without a gap makes it longer. A masked store without gaps thus is one
-// store of the trace, as the unmasked one is.
+// Adds an element; an element that follows the last one without a gap makes it longer. A masked store without gaps is
+// thus one store of the trace, as the unmasked store is.
 void add_element(std::vector<Piece>* pieces, uint64_t address, uint64_t size);
 
-// A compressing store: `set` elements of `size` bytes each, from `address` on.
+// Returns the bytes of a compressing store: `set` elements of `size` bytes each, from `address` on.
 std::vector<Piece> compressed(uint64_t address, uint64_t set, uint64_t size);
 
-// maskmovq and maskmovdqu: the bytes at `address` whose byte of the mask has its highest bit set.
+// Returns the bytes that maskmovq and maskmovdqu store: the bytes at `address` whose byte of the mask has its highest
+// bit set.
 std::vector<Piece> selected_bytes(uint64_t address, const uint8_t* mask, uint32_t size);
 
 struct Store {
   uint32_t flags = 0;         // powercut_stream_store
   bool compares = false;      // stores nothing if the comparison fails
-  bool only_changes = false;  // which bytes it stores is not known: those that changed
+  bool only_changes = false;  // the stored bytes are not known: the bytes that changed count as stored
   bool has_after = true;      // store_ends() will be called, unless the instruction faults
 };
 
@@ -69,27 +70,28 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // False with errno when the file cannot be written.
+  // Opens the stream. Returns false with errno when the file cannot be written.
   bool open(const char* path);
   bool recording() const { return __atomic_load_n(&recording_, __ATOMIC_RELAXED); }
 
-  // May an access touch a pool? The bounds only ever widen, so that a thread that reads them while another maps a pool
-  // misses none that was mapped before.
+  // Returns whether an access may touch a pool. The bounds only ever widen: a thread that reads them while another
+  // thread maps a pool misses no pool that was mapped before.
   bool near_pools(uint64_t address, uint64_t size) const {
     return recording() && address < __atomic_load_n(&high_, __ATOMIC_RELAXED) &&
            address + size > __atomic_load_n(&low_, __ATOMIC_RELAXED);
   }
   bool had_pools() const { return __atomic_load_n(&high_, __ATOMIC_RELAXED) != 0; }
   bool touches_pools(uint64_t address, uint64_t size);
-  // The next two are asked by the thread itself.
+  // Only the thread itself asks the next two functions.
   bool has_pending(uint32_t thread) const { return thread < kMostThreads && threads_[thread].pending; }
-  // Flushed or stored since its last fence: a locked instruction matters then wherever it stores.
+  // Returns whether the thread flushed or stored since its last fence: then a locked instruction matters wherever it
+  // stores.
   bool is_unfenced(uint32_t thread) const { return thread < kMostThreads && threads_[thread].unfenced; }
 
   void store_begins(uint32_t thread, const Store& store, const Piece* pieces, size_t count, const Frames& frames);
-  // No effect without a store that has begun.
+  // Records the store that has begun; does nothing if none has.
   void store_ends(uint32_t thread, Outcome outcome);
-  // A signal came instead of the end: the instruction did not happen.
+  // A signal came instead of the end of the instruction: the instruction did not happen.
   void interrupted(uint32_t thread);
 
   void flush(uint32_t thread, uint32_t kind, uint64_t address, const Frames& frames);
@@ -102,22 +104,23 @@ class Recorder {
   void module_unloaded(uint64_t begin, uint64_t end);
 
   void note(uint32_t kind, const char* text);
-  // Hands everything to the kernel, since the process may end without another call.
+  // Hands all records to the kernel, since the process may end without another call.
   void write_out();
-  // In a forked child, which shares the file with its parent: nothing is recorded any more. A child of vfork shares the
-  // memory as well: its parent goes on with resume(), which has no effect in any other.
+  // Called in a forked child, which shares the file with its parent: nothing is recorded any more. A child of vfork
+  // shares the memory as well: its parent goes on with resume(), which has no effect in any other process.
   void abandon();
   void resume();
-  // powercut_stream_end. What comes later is not recorded.
+  // Writes powercut_stream_end. Later events are not recorded.
   void end(uint32_t how, uint32_t status);
 
-  // Held by an Entry as well. Whoever waits for it must not be waited for: no call of Pin's while it is held.
+  // An Entry holds the lock as well. A thread that waits for the lock must not be waited for: no call of Pin's while
+  // the lock is held.
   SpinLock& lock() { return lock_; }
-  powercut_stream* stream() { return file_.stream(); }  // for who holds the lock
+  powercut_stream* stream() { return file_.stream(); }  // only for the holder of the lock
   const StreamFile& file() const { return file_; }
   const Host& host() const { return host_; }
 
-  // For records that have no place here: holds the locks, and says where the thread is.
+  // For records that have no function here: holds the locks, and says where the thread is.
   class Entry {
    public:
     Entry(Recorder& recorder, uint32_t thread, const Frames& frames);
@@ -131,7 +134,7 @@ class Recorder {
     powercut_site site() const { return site_; }
     void map(uint32_t pool, uint64_t address, uint64_t length, uint64_t offset);
     void unmap(uint64_t address, uint64_t length);
-    // The part of a store by the kernel that lies in pools.
+    // Records the part of a store by the kernel that lies in pools.
     void store(uint64_t address, uint64_t size, uint32_t flags);
     void load(uint64_t address, uint64_t size);
 
@@ -145,11 +148,11 @@ class Recorder {
   struct Thread {
     bool known = false, pending = false, unfenced = false;
     uint32_t number = 0;
-    // Of the store that has begun.
+    // The store that has begun:
     Store store;
     uint32_t stack = 0;
     std::vector<Piece> pieces;    // each wholly in one mapping
-    std::vector<uint8_t> before;  // their bytes, where the store may leave some alone
+    std::vector<uint8_t> before;  // the pieces' bytes before a store that may leave some alone
     uint64_t string_end = 0;      // where the last round of a string instruction ended, if nothing came after it
     uint32_t string_stack = 0;
     bool continues = false;  // a piece of the store was written

@@ -10,11 +10,11 @@
 namespace powercut {
 namespace pin {
 
-// Is the request at `arguments` in the program's memory one of ours? Others are not for us: they go on unanswered, as
-// without any tool. Cheap, and takes no lock.
+// Returns whether the request at `arguments` in the program's memory is one of powercut's. Other requests go on
+// unanswered, as without any tool. The function is cheap, and takes no lock.
 bool is_mark(const Host& host, uint64_t arguments);
 
-// What rdx holds afterwards. Precondition: is_mark().
+// Answers a request; returns the value of rdx after it. Precondition: is_mark().
 uint64_t answer_mark(Recorder& recorder, PoolFiles& pools, uint32_t thread, uint64_t arguments, const Frames& frames);
 
 }  // namespace pin

@@ -1,12 +1,14 @@
 // Two locks for recording from many threads.
 //
-// SpinLock guards the recorder's data: taken and given back within one call, as Pin asks of tools.
+// SpinLock guards the recorder's data: it is taken and given back within one call, as Pin asks of tools.
 //
 // Turn keeps the order of records the order in which stores became visible. A store's bytes are known only after its
-// instruction, so a thread has the turn from the callback before to the callback after it; another thread that saw the
-// store and records something waits until the store is in the stream. Pin's guide wants no lock held when an analysis
-// routine returns, for the thread may then wait for Pin while others wait for it. So waiting for a turn is bounded: who
-// has waited long enough goes on, and the recorder notes that the order of these two stores is a guess.
+// instruction. A thread therefore has the turn from the callback before the instruction to the callback after it.
+// Another thread that saw the store and records something waits until the store is in the stream.
+//
+// Pin's guide wants no lock held when an analysis routine returns, for the thread may then wait for Pin while others
+// wait for the thread. Waiting for a turn is therefore bounded: a thread that has waited long enough goes on, and the
+// recorder notes that the order of the two stores is a guess.
 #ifndef POWERCUT_TRACER_PIN_TURN_H_
 #define POWERCUT_TRACER_PIN_TURN_H_
 
@@ -15,7 +17,7 @@
 namespace powercut {
 namespace pin {
 
-// Lets another thread run.
+// A function that lets another thread run.
 typedef void (*Pause)();
 
 class SpinLock {
@@ -44,10 +46,10 @@ class Held {
 
 class Turn {
  public:
-  // `patience`: how often a waiting thread pauses before it goes on without the turn being given.
+  // `patience`: how often a waiting thread pauses before it takes the turn from its holder.
   Turn(Pause pause, uint32_t patience) : pause_(pause), patience_(patience) {}
 
-  // False: it was taken away from a thread that did not give it back.
+  // Takes the turn. Returns false if the turn was taken from a thread that did not give it back.
   bool take(uint32_t thread) {
     for (uint32_t waited = 0; waited < patience_; ++waited) {
       uint32_t free = kFree;
@@ -57,7 +59,7 @@ class Turn {
     __atomic_store_n(&owner_, thread, __ATOMIC_RELEASE);
     return false;
   }
-  // No effect when the turn was taken away.
+  // Gives the turn back. No effect when the turn was taken away.
   void give(uint32_t thread) {
     uint32_t own = thread;
     __atomic_compare_exchange_n(&owner_, &own, kFree, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);

@@ -1,6 +1,7 @@
-// The stacks of a log are text ("0x4011a6: main (a.c:9)"), those of a trace are offsets in modules. Text becomes a
-// module of its own, "pmemcheck:main (a.c:9)", and the address the offset: nothing is lost, the trace needs no second
-// file, and whoever symbolises a stack finds the text in the module's name.
+// Turns the stacks of a log into stacks of a trace. In a log stacks are text ("0x4011a6: main (a.c:9)"); in a trace
+// they are offsets in modules. The text becomes a module of its own, "pmemcheck:main (a.c:9)", and the address becomes
+// the offset. Nothing is lost, the trace needs no second file, and whoever symbolises a stack finds the text in the
+// module's name.
 #ifndef POWERCUT_TRACER_PMEMCHECK_FRAMES_H_
 #define POWERCUT_TRACER_PMEMCHECK_FRAMES_H_
 
@@ -17,13 +18,16 @@ namespace powercut::pmemcheck {
 
 inline constexpr std::string_view kFrameModule = "pmemcheck:";
 
-// The frames in one field of a log: several where functions were inlined. An address of 0 stands for none.
+// Returns the frames in one field of a log: several where functions were inlined. An address of 0 stands for no
+// address.
 std::vector<std::pair<uint64_t, std::string_view>> frames_in(std::string_view field);
 
-// The text of a frame of an imported trace, as the log had it; other modules by name and offset.
+// Returns the text of a frame of an imported trace, as the log had it; the name and offset for a frame of another
+// module.
 std::string frame_text(const std::string& module, uint64_t offset);
 
-// Text as a field of a log: free of what would end the field or, for pmreorder, start the log anew.
+// Returns text that fits a field of a log: free of characters that would end the field or, for pmreorder, start the log
+// anew.
 std::string field_text(std::string text);
 
 // Gives stacks of a log their ids in a trace.
@@ -31,7 +35,7 @@ class StackTable {
  public:
   explicit StackTable(TraceWriter* writer) : writer_(writer) {}
   uint32_t id_of(const std::vector<std::string>& fields);
-  // Frames whose text was given up since there were more than a trace has modules.
+  // Returns how many frames have lost their text, because there were more texts than a trace has modules.
   uint64_t unnamed() const { return unnamed_; }
 
  private:

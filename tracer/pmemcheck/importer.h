@@ -1,4 +1,4 @@
-// A pmemcheck log becomes a trace. README.md says what each entry turns into and why that is sound.
+// Turns a pmemcheck log into a trace. README.md says how each entry is translated and why that is sound.
 #ifndef POWERCUT_TRACER_PMEMCHECK_IMPORTER_H_
 #define POWERCUT_TRACER_PMEMCHECK_IMPORTER_H_
 
@@ -15,7 +15,7 @@ namespace powercut::pmemcheck {
 
 struct ImportOptions {
   std::string log{}, trace{};
-  // path as in the log -> a file with its bytes from before the run
+  // A pair: a path as in the log, and a file with its bytes from before the run.
   std::vector<std::pair<std::string, std::string>> snapshots{};
   // Facts that the log does not know, such as the command; joined into "program" of the trace's metadata.
   nlohmann::ordered_json program = nlohmann::ordered_json::object();

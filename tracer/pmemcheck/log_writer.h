@@ -1,4 +1,4 @@
-// Writes a log's text under a temporary name that only finish() changes to the right one.
+// Writes a log's text to a file with a temporary name; finish() gives the file its own name.
 #ifndef POWERCUT_TRACER_PMEMCHECK_LOG_WRITER_H_
 #define POWERCUT_TRACER_PMEMCHECK_LOG_WRITER_H_
 
@@ -19,7 +19,7 @@ class LogWriter {
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 
-  // A failure shows in finish().
+  // Adds text. finish() reports a failure.
   void add(std::string_view text) { std::fwrite(text.data(), 1, text.size(), file_); }
   std::optional<TraceError> finish();
 

@@ -1,4 +1,4 @@
-// A whole file in memory, read-only, unmapped at the end.
+// A whole file in memory, read-only; the destructor unmaps it.
 #ifndef POWERCUT_TRACER_PMEMCHECK_MAPPED_FILE_H_
 #define POWERCUT_TRACER_PMEMCHECK_MAPPED_FILE_H_
 
@@ -12,7 +12,8 @@ namespace powercut::pmemcheck {
 
 class MappedFile {
  public:
-  // Null after an error. Only regular files: a pipe or a device has no size to go by.
+  // Maps the file. Returns null after an error. Only regular files can be mapped: a pipe or a device has no size to go
+  // by.
   static std::unique_ptr<MappedFile> open(const std::string& path, TraceError* error);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;

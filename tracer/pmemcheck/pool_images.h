@@ -19,12 +19,12 @@ class PoolImages {
   PoolImages(const PoolImages&) = delete;
   PoolImages& operator=(const PoolImages&) = delete;
 
-  // Creates a file of the pool's name in `folder` for each pool, and changes their paths to these files. They are as
-  // large as the pool, and zeros up to a whole page of 4096 bytes behind it: pmreorder takes no others.
-  // Files that exist are never touched: they may be somebody's pool.
+  // Creates a file of the pool's name in `folder` for each pool, and changes the pools' paths to these files. A file
+  // has the pool's size, filled up with zeros to a whole page of 4096 bytes: pmreorder takes no other size. Existing
+  // files are never touched: they may be somebody's pool.
   std::optional<TraceError> create(const std::string& folder, std::vector<PoolFile>* pools);
   std::optional<TraceError> write(size_t pool, uint64_t offset, std::span<const uint8_t> bytes);
-  // The files stay.
+  // Keeps the files: the destructor then removes none.
   void keep();
 
  private:

@@ -1,5 +1,5 @@
-// Where the files of a log lie: in the trace, one window each (as tracer/stream/STREAM.md lays pools out); in the
-// program, wherever the last registration mapped them.
+// Where the files of a log lie. In the trace each file has a window (as tracer/stream/STREAM.md lays pools out). In the
+// program a file lies wherever its last registration mapped it.
 #ifndef POWERCUT_TRACER_PMEMCHECK_POOLS_H_
 #define POWERCUT_TRACER_PMEMCHECK_POOLS_H_
 
@@ -18,19 +18,19 @@ inline constexpr uint64_t kPage = 4096;
 // One file and its window of the trace's offsets, which begins with the first byte of the file.
 struct PoolFile {
   std::string path{};
-  uint64_t offset = 0;   // of the window
-  uint64_t size = 0;     // of the file as far as it is known
-  uint64_t address = 0;  // of the file's first byte in its largest mapping
+  uint64_t offset = 0;   // where the window begins
+  uint64_t size = 0;     // size of the file as far as it is known
+  uint64_t address = 0;  // where the file's first byte lies in its largest mapping
 };
 
-// Facts that a first pass over a log collects.
+// The files of a log, as a first pass over the log collects them.
 class PoolTable {
  public:
-  // Takes in a REGISTER_FILE entry; returns the fault of a wrong entry as text.
+  // Takes in a REGISTER_FILE entry. Returns the fault of a wrong entry as text.
   std::optional<std::string> add(const Entry& entry);
-  // Makes a file at least this large. False when the log registers no such file.
+  // Makes a file at least this large. Returns false when the log registers no such file.
   bool grow(const std::string& path, uint64_t size);
-  // Gives each file its window; a text when they do not fit into the trace's offsets.
+  // Gives each file its window. Returns a text when the windows do not fit into the trace's offsets.
   std::optional<std::string> place();
 
   const std::vector<PoolFile>& pools() const { return pools_; }
@@ -45,16 +45,16 @@ class PoolTable {
 };
 
 // The mappings at one moment of the second pass. Logs do not tell of unmapping: a later registration of an address
-// replaces the earlier.
+// replaces the earlier one.
 class AddressSpace {
  public:
   void map(uint64_t address, uint64_t size, uint64_t target);
 
   struct Piece {
     uint64_t size = 0;
-    std::optional<uint64_t> offset;  // in the trace; nothing outside every mapping
+    std::optional<uint64_t> offset;  // offset in the trace; nothing outside every mapping
   };
-  // The longest piece from `address` on, at most `size` bytes, that is mapped as one or not at all.
+  // Returns the longest piece from `address` on, at most `size` bytes, that is mapped as one or not at all.
   Piece piece(uint64_t address, uint64_t size) const;
 
  private:

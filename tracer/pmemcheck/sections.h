@@ -1,5 +1,5 @@
-// Markers as pmreorder accepts them: each ends with .BEGIN or .END, and an END closes the section opened last (it stops
-// with "Cannot cross markers" otherwise). Other markers are wrapped (kWrappedMarker).
+// Writes markers as pmreorder accepts them: each ends with .BEGIN or .END, and an END closes the section opened last.
+// Otherwise pmreorder stops with "Cannot cross markers". Other markers are wrapped (kWrappedMarker).
 #ifndef POWERCUT_TRACER_PMEMCHECK_SECTIONS_H_
 #define POWERCUT_TRACER_PMEMCHECK_SECTIONS_H_
 
@@ -11,11 +11,11 @@ namespace powercut::pmemcheck {
 
 class Sections {
  public:
-  // All three return what to write, "|…" for each entry.
+  // All three functions return the text to write, "|…" for each entry.
   std::string marker(std::string_view name);
-  // An operation of the program's history is a section, so that `pmreorder -x insert=ReorderFull` can choose it.
-  // Operations of several threads overlap, and one that a power cut ended never ends: an end that would cross is
-  // not written.
+  // An operation of the program's history is a section, so that `pmreorder -x insert=ReorderFull` can choose the
+  // operation. Operations of several threads overlap, and an operation that a power cut ended never ends. An end that
+  // would cross another section is not written.
   std::string begin(std::string_view operation);
   std::string end(std::string_view operation);
 

@@ -41,13 +41,13 @@ inline std::string read(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// The log imported into `folder`/trace.
+// Imports the log into `folder`/trace.
 inline std::variant<ImportResult, TraceError> import_text(const Folder& folder, const std::string& log) {
   write(folder.file("log"), log);
   return import_log({.log = folder.file("log"), .trace = folder.file("trace")});
 }
 
-// The message of the refusal; "" when the log is accepted.
+// Returns the message of the refusal; "" when the log is accepted.
 inline std::string refusal(const std::string& log) {
   const Folder folder;
   const auto done = import_text(folder, log);

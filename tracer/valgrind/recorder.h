@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What instrumented code and the tool's other parts tell of: turned into records of the stream, with thread numbers and
- * call stacks. Valgrind runs one thread at a time, so that the order of calls is the order of the program. */
+/* Turns the calls of instrumented code and of the tool's other parts into records of the stream, with thread numbers
+ * and call stacks. Valgrind runs one thread at a time, so that the order of calls is the order of the program. */
 #ifndef POWERCUT_TRACER_VALGRIND_RECORDER_H_
 #define POWERCUT_TRACER_VALGRIND_RECORDER_H_
 
@@ -9,70 +9,69 @@
 #include "tracer/stream/pools.h"
 #include "tracer/stream/stream.h"
 
-/* What is read is recorded as well, and neither what pools held before nor call stacks. Set before anything is
- * translated. */
+/* Loads are recorded as well; the pools' first contents and call stacks are not. Set before anything is translated. */
 extern Bool pc_loads;
-extern Bool pc_store_stacks; /* although loads are recorded */
+extern Bool pc_store_stacks; /* call stacks of stores, although loads are recorded */
 
-/* Addresses at which an access of up to 64 bytes may touch a pool: what instrumented code tests inline. */
+/* Addresses at which an access of up to 64 bytes may touch a pool; instrumented code tests the window inline. */
 typedef struct {
   ULong low, span;
 } Window;
 extern Window pc_window;
-/* Not 0: some thread flushed or stored since its last fence. A locked instruction matters then wherever it stores. */
+/* Not 0: some thread flushed or stored since its last fence, so a locked instruction matters wherever it stores. */
 extern ULong pc_unfenced;
 
-/* Opens the stream, or goes on with that of --resume; says what is wrong and ends the process if it cannot. */
+/* Opens the stream, or goes on with the stream of --resume. On failure says what is wrong and ends the process. */
 void pc_recorder_open(const HChar* path);
-/* The program says goodbye with `status`. Without that it is a signal that ends it. */
+/* The program ends with `status`. A program that ends without this call is ended by a signal. */
 void pc_recorder_status(Int status);
-/* Writes the last record and closes. */
+/* Writes the last record and closes the stream. */
 void pc_recorder_close(void);
-/* In a forked child: nothing is recorded any more, and the parent's file is left alone. */
+/* Called in a forked child: nothing is recorded any more, and the parent's file is left alone. */
 void pc_recorder_abandon(void);
 Bool pc_recording(void);
-/* The stream's file; and of its threads how many have begun, and the number of one, -1 if it has none yet. */
+/* The stream's file; the number of threads that have begun; and the number of one thread, -1 if it has none yet. */
 Int pc_recorder_fd(void);
 void pc_recorder_closes_on_exec(Bool closes);
 UInt pc_threads(void);
 Int pc_thread_number(ThreadId tid);
-/* Whether the stream has nothing but what pc_recorder_begun() found in it. */
+/* Returns whether nothing was added to the stream since pc_recorder_begun(). */
 Bool pc_recorder_untouched(void);
-/* Pools are defined. */
+/* Called when the pools are defined. */
 void pc_recorder_begun(void);
 
-/* For records that have no place here. */
+/* For records that have no function here. */
 powercut_stream* pc_stream(void);
 powercut_ranges* pc_ranges(void);
-/* Where the running thread is. */
+/* Returns where the running thread is. */
 powercut_site pc_site(ThreadId tid);
 
 void pc_map(UInt pool, Addr address, ULong length, ULong offset);
-/* A private mapping: its loads read the file, its stores do not reach it. Only with pc_loads. */
+/* A private mapping: its loads read the file, its stores do not reach the file. Only with pc_loads. */
 void pc_view(UInt pool, Addr address, ULong length, ULong offset);
 powercut_ranges* pc_views(void);
-/* `kind`: a powercut_stream_leave. What is disowned still has the pool's bytes: with pc_loads it becomes a view. */
+/* `kind`: a powercut_stream_leave. Disowned memory still has the pool's bytes: with pc_loads it becomes a view. */
 void pc_unmap(UInt kind, Addr address, ULong length);
 /* Nothing that follows concerns persistent memory, until something is mapped again. */
 void pc_pools_end(void);
 
 /* Called by instrumented code after a store, which may lie partly or wholly outside of the pools. With
- * kPowercutStoreContinues it is a further piece of the instruction's store, if an earlier one was recorded; with
- * kLastPiece no other follows. */
+ * kPowercutStoreContinues the store is a further piece of the instruction's store, if an earlier piece was recorded;
+ * with kLastPiece no other piece follows. */
 enum { kLastPiece = 1 << 15 };
 void pc_store(Addr address, ULong size, ULong flags);
-/* Before an instruction that may store several pieces. */
+/* Called before an instruction that may store several pieces. */
 void pc_pieces(void);
 void pc_load(Addr address, ULong size);
-/* How many stores to pools there were, those to their files among them. */
+/* Returns how many stores to pools there were, stores to their files included. */
 ULong pc_stored(void);
 void pc_file_stored(void);
 void pc_flush(Addr address, ULong kind);
 void pc_fence(ULong kind);
-/* After a locked read-modify-write: a fence, then the store if there was one. */
+/* Called after a locked read-modify-write: records a fence, then the store if there was one. */
 void pc_rmw(Addr address, ULong size, ULong stored);
 
-/* Client requests in place of instructions. One that annotates an instruction adds nothing to it. */
+/* Client requests in place of instructions. A request that annotates an instruction adds nothing to it. */
 void pc_annotated_flush(ThreadId tid, Addr address, ULong size);
 void pc_annotated_fence(ThreadId tid);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a tool that goes on with the stream of another one gets from it, by the option --resume (exec.h). */
+/* The state that a tool takes over, by the option --resume (exec.h), when it goes on with the stream of another
+ * tool. */
 #ifndef POWERCUT_TRACER_VALGRIND_RESUMED_H_
 #define POWERCUT_TRACER_VALGRIND_RESUMED_H_
 
@@ -7,14 +8,14 @@
 
 /* Where the tool before this one has stopped. */
 typedef struct {
-  Int fd;                      /* of the stream; -1: this is the first one */
-  UInt pools, modules, stacks; /* that are defined */
-  UInt threads;                /* that have begun */
-  Int thread;                  /* the number of the one that goes on; -1: it has none */
+  Int fd;                      /* descriptor of the stream; -1: this is the first tool */
+  UInt pools, modules, stacks; /* how many are defined */
+  UInt threads;                /* how many have begun */
+  Int thread;                  /* number of the thread that goes on; -1: it has none */
 } Resumed;
 extern Resumed pc_resumed;
 
-/* Reads the value of --resume. False when it is none. */
+/* Reads the value of --resume. Returns false when the text is no such value. */
 Bool pc_resume_option(const HChar* value);
 
 #endif

@@ -6,19 +6,19 @@
 #include "pub_tool_basics.h"
 #include "tracer/stream/stream.h"
 
-/* The number of the stack of a thread that is stopped in a helper or a system call. Defines it if it is new; 0 when
- * nothing is known of where it is. */
-/* How many are defined, with those of the tool that this one goes on for. */
+/* Both return how many are defined, with the definitions of the tool that this one goes on for. */
 UInt pc_stacks(void);
 UInt pc_modules(void);
 
+/* Returns the number of the stack of a thread that is stopped in a helper or a system call. Defines the stack if it is
+ * new; returns 0 when the thread's place is not known. */
 UInt pc_stack(powercut_stream* stream, ThreadId tid);
 
-/* Whose locked instruction a thread has just executed. */
+/* The code whose locked instruction a thread has just executed. */
 typedef enum {
   kOfProgram,  /* of the program or of a library that is not the system's */
   kOfLock,     /* of a lock operation of the C library: programs may rely on its order */
-  kIncidental, /* of the C or C++ library or the dynamic linker, for themselves: no program may rely on it */
+  kIncidental, /* of the C or C++ library or the dynamic linker, for itself: no program may rely on it */
 } LockedBy;
 LockedBy pc_locked_by(ThreadId tid);
 

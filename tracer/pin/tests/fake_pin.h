@@ -1,5 +1,5 @@
-// A Pin that a test plays: it keeps the calls that the glue inserts, and makes them, with the values that Pin documents
-// for their arguments, around whatever the test says that an instruction does.
+// A Pin that a test plays. It keeps the calls that the glue inserts. It makes these calls around the effect that the
+// test gives an instruction, with the values that Pin documents for the calls' arguments.
 #ifndef POWERCUT_TRACER_PIN_TESTS_FAKE_PIN_H_
 #define POWERCUT_TRACER_PIN_TESTS_FAKE_PIN_H_
 
@@ -10,8 +10,8 @@
 
 #include "pin.H"
 
-// The C library's <signal.h> has enumerators of the same names as Pin's registers: `using enum REG` where they are
-// named.
+// The C library's <signal.h> has enumerators that are named like Pin's registers: write `using enum REG` where
+// registers are named.
 struct LEVEL_PINCLIENT::CONTEXT {
   std::map<REG, ADDRINT> registers;
   std::vector<ADDRINT> backtrace;  // the instruction pointer first

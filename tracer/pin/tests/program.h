@@ -20,7 +20,7 @@
 
 namespace powercut::pin {
 
-// As PIN_SafeCopy: what cannot be read does not end the process.
+// Copies as PIN_SafeCopy does: unreadable memory does not end the process.
 inline size_t copy_own_memory(void* to, uint64_t from, size_t size) {
   const iovec local = {to, size}, remote = {reinterpret_cast<void*>(from), size};
   const ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);

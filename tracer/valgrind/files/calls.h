@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Room files: pools and devices as files, and the system calls on them.
  *
- * This file: what the program's system calls do to its pools, and who else of the tool hears of each call. */
+ * This file: the effects of the program's system calls on its pools, and which other parts of the tool hear of each
+ * call. */
 #ifndef POWERCUT_TRACER_VALGRIND_FILES_CALLS_H_
 #define POWERCUT_TRACER_VALGRIND_FILES_CALLS_H_
 

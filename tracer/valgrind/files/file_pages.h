@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The bytes of files, read page by page. */
+/* Reads the bytes of files, page by page. */
 #ifndef POWERCUT_TRACER_VALGRIND_FILES_FILE_PAGES_H_
 #define POWERCUT_TRACER_VALGRIND_FILES_FILE_PAGES_H_
 
@@ -8,13 +8,13 @@
 enum { kFilePage = 4096 };
 extern const UChar pc_zeros[kFilePage];
 
-/* Is handed at most a page of what the file of `pool` holds at `offset`. */
+/* A function that is handed at most a page of the bytes of the file of `pool` at `offset`. */
 typedef void FilePage(UInt pool, ULong offset, const UChar* bytes, UInt size);
-/* Hands on the bytes from `offset` to `end`. Holes are passed over. */
+/* Hands the bytes from `offset` to `end` to `visit`. Holes are passed over. */
 void pc_each_page(const HChar* path, ULong offset, ULong end, FilePage* visit, UInt pool);
-/* Writes a page to the stream as what the pool held at first, unless it is all zeroes. */
+/* Writes a page to the stream as the pool's first content, unless the page is all zeroes. */
 FilePage pc_content_page;
-/* The same for a whole file of this size. */
+/* Writes all pages of a file of `size` bytes, as pc_content_page() does. */
 void pc_file_content(UInt pool, const HChar* path, ULong size);
 
 #endif
