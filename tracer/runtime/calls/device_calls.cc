@@ -1,9 +1,9 @@
-// What a program does to the file that is recorded as a block device, in front of the C library's functions: writes,
-// sizes and syncs are recorded, each made under the session's lock, so that the order of the records is that of the
-// calls. What is not modelled is refused by its name: the run has no verdict then.
+// The program's calls on the file that is recorded as a block device, in front of the C library's functions. Writes,
+// sizes and syncs are recorded, each made under the session's lock, so that the order of the records is the order of
+// the calls. A call that is not modelled is refused by its name: the run has no verdict then.
 //
-// Known inaccuracies: calls of the kernel by assembly, and by the C library itself, are not seen; what they leave in
-// the file is found at the end of the recording, when it is compared with what was recorded.
+// Known inaccuracies: calls of the kernel by assembly, and by the C library itself, are not seen. The changes that such
+// calls leave in the file are found at the end of the recording, when the file is compared with the records.
 #include "tracer/runtime/calls/device_calls.h"
 
 #include <aio.h>
@@ -29,7 +29,8 @@ bool is_durable(int fd, int flags) {
   return (fcntl(fd, F_GETFL) & O_DSYNC) != 0 || (flags & (RWF_DSYNC | RWF_SYNC)) != 0;
 }
 
-// Where the `done` bytes lie that a call has written. With O_APPEND that is the end, whatever the offset says.
+// Returns where the `done` bytes lie that a call has written. With O_APPEND they lie at the end, whatever the offset
+// says.
 uint64_t written_from(int fd, std::optional<off_t> offset, int flags, ssize_t done) {
   struct stat status{};
   const bool append = (fcntl(fd, F_GETFL) & O_APPEND) != 0 || (flags & RWF_APPEND) != 0;
@@ -37,7 +38,8 @@ uint64_t written_from(int fd, std::optional<off_t> offset, int flags, ssize_t do
   return static_cast<uint64_t>(offset ? *offset : lseek(fd, 0, SEEK_CUR) - done);
 }
 
-// The file is filled by the kernel from elsewhere. `offset`: of the call, moved on by it; null: the file's position.
+// Records a call by which the kernel fills the file from elsewhere. `offset`: the call's, which the call moves on;
+// null: the file's position.
 template <typename Copy>
 ssize_t copied_to(int fd, const off64_t* offset, const CallSite& site, const Copy& copy) {
   const auto done = on_device(fd, copy, [&](StreamTrace& stream, ssize_t copied) {
@@ -59,8 +61,8 @@ void refuse_on(int fd, const char* what) {
   on_device(fd, [] { return 0; }, [&](StreamTrace& stream, int) { stream.refuse(what); });
 }
 
-// A call on names, which may be those of the device: before it, since it may take them away, and after it, since it may
-// give them.
+// Makes a call on names, which may be the device's. The names are looked at before the call, which may take them away,
+// and after the call, which may give them.
 template <typename Call>
 int on_names(const char* what, int folder, const char* path, int other_folder, const char* other, const Call& call) {
   if (!watches_device()) return call();
@@ -138,7 +140,7 @@ std::optional<int> device_sync(int fd, const CallSite& site, const std::function
 }
 
 void before_open(int folder, const char* path, int flags) {
-  // What the file held before is part of the recording.
+  // The contents of the file before it is emptied are part of the recording.
   if (!watches_device() || (flags & O_TRUNC) == 0) return;
   with_stream([&](StreamTrace& stream) { stream.touch_device(folder, path, true); });
 }
@@ -152,7 +154,7 @@ void after_stream_open(FILE* file, const char* mode, const CallSite& site) {
   on_device(
       fileno(file), [] { return 0; },
       [&](StreamTrace& stream, int) {
-        // The C++ library takes the descriptor and writes by itself, which is seen.
+        // The C++ library takes the descriptor and writes by itself, which the recording sees.
         if (!stream.is_of(site.pc, "libstdc++")) stream.refuse("fopen for writing (stdio writes inside the C library)");
       });
 }
@@ -263,7 +265,7 @@ void sync() noexcept {
 }
 
 int syncfs(int fd) noexcept {
-  // Of another file system it would be none of the device.
+  // A descriptor of another file system syncs nothing of the device.
   struct stat asked{};
   const auto call = [&] { return static_cast<int>(powercut::system_call(SYS_syncfs, fd)); };
   const bool ours = fstat(fd, &asked) == 0 && powercut::runtime::watches_device() && [&] {

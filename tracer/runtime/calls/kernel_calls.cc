@@ -1,13 +1,13 @@
 // The C library's functions that hand memory to the kernel, in front of the real ones: a read(2) into a pool is a store
-// of the bytes that came, in no order within it.
+// of the bytes that came, in no order within the store.
 //
-// Under an engine that watches the pool (hooks.h, powercut_alias) the kernel does not fault on it but answers EFAULT,
-// and what it writes is announced by nobody. So buffers in the pool are announced here, and the real call works beside
-// it. What cannot be announced ends the execution. In a program that is recorded the real call works on the pool
-// itself, and what came is announced afterwards.
+// Under an engine that watches the pool (hooks.h, powercut_alias) the kernel does not fault on the pool but answers
+// EFAULT. Nobody announces the bytes that the kernel writes. Buffers in the pool are therefore announced here, and the
+// real call works beside the pool. A call that cannot be announced ends the execution. In a program that is recorded
+// the real call works on the pool itself, and the bytes that came are announced afterwards.
 //
-// Known inaccuracies: calls of the kernel that are not listed here answer EFAULT for a watched pool; in a recorded
-// program some are in stored_results.cc, and what the others leave is noticed by unseen_stores.h.
+// Known inaccuracies: calls of the kernel that are not listed here answer EFAULT for a watched pool. In a recorded
+// program stored_results.cc has some of these calls, and unseen_stores.h notices the changes that the others leave.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -49,8 +49,8 @@ bool in_pool(T* address) {
   return place_of(address) != address;
 }
 
-// `read(buffer)` fills a buffer beside the pool, and what came is stored to it. Nothing is read ahead: the listener
-// hears of the store before it is made.
+// `read(buffer)` fills a buffer beside the pool, and the bytes that came are stored to the pool. Nothing is read ahead:
+// the listener hears of the store before it is made.
 template <typename Read>
 ssize_t read_aside(void* target, size_t size, const CallSite& site, const Read& read) {
   void* buffer = malloc(size == 0 ? 1 : size);
@@ -69,7 +69,7 @@ ssize_t read_aside(void* target, size_t size, const CallSite& site, const Read& 
   return came;
 }
 
-// `done` bytes are at `to` now, in a program that is recorded.
+// Announces that `done` bytes are at `to` now, in a program that is recorded.
 ssize_t recorded(void* to, ssize_t done, const CallSite& site) {
   if (done > 0 && powercut::runtime::watches_pools()) {
     const int error = errno;
@@ -98,7 +98,7 @@ void cannot_follow(const char* what, const CallSite& site) {
   if (__powercut_watch.cannot_follow != nullptr) __powercut_watch.cannot_follow(what, site.pc, site.frame);
 }
 
-// One buffer after the other, as far as each is filled.
+// Fills one buffer after the other, until one is not filled whole. Returns how many bytes were read.
 template <typename Each>
 ssize_t one_by_one(const iovec* parts, int count, const Each& each) {
   ssize_t sum = 0;
@@ -118,7 +118,7 @@ bool any_in_pool(const iovec* parts, int count) {
   return false;
 }
 
-// The memory of a process as a file: what is written there is seen by nobody.
+// Returns whether the file is the memory of a process: nobody sees what is written there.
 bool is_memory_file(const char* path) {
   if (!watched() || path == nullptr) return false;
   const char* at = place_of(path);
@@ -126,7 +126,7 @@ bool is_memory_file(const char* path) {
   return strncmp(at, "/proc/", 6) == 0 && length > 10 && strcmp(at + length - 4, "/mem") == 0;
 }
 
-// A file is opened, which may be the recording's device.
+// Opens a file, which may be the recording's device.
 template <typename Open>
 int opened(int folder, const char* path, int flags, const Open& open) {
   powercut::runtime::before_open(folder, path, flags);
@@ -143,7 +143,7 @@ FILE* opened(const char* path, const char* mode, const CallSite& site, const Ope
   return file;
 }
 
-// How many arguments a call of syscall(2) has: what lies behind them is whatever the registers held.
+// Returns how many arguments a call of syscall(2) has: the words behind them are whatever the registers held.
 size_t arguments_of(long number) {
   switch (number) {
     case SYS_getpid:
@@ -242,7 +242,7 @@ size_t fread(void* buffer, size_t size, size_t count, FILE* file) {
   if (size == 0) return NEXT(fread)(buffer, size, count, file);
   if (!in_pool(buffer)) {
     const size_t done = NEXT(fread)(buffer, size, count, file);
-    // A part of an item may have come as well; what did not come is as it was.
+    // A part of an item may have come as well; bytes that did not come are unchanged.
     recorded(buffer, static_cast<ssize_t>(std::min(done + 1, count) * size), call_site());
     return done;
   }
@@ -301,8 +301,8 @@ ssize_t process_vm_writev(pid_t process, const iovec* from, unsigned long parts,
   return NEXT(process_vm_writev)(process, from, parts, to, others, flags);
 }
 
-// The calls that pass the pool to the kernel under a number. Like the C library's own it takes six arguments, however
-// many there are: the rest is what lies on the caller's stack.
+// The calls that pass the pool to the kernel under a number. The function takes six arguments, as the C library's own
+// does, however many the caller gave: the rest is whatever lies on the caller's stack.
 [[clang::no_sanitize("address")]] long syscall(long number, ...) noexcept {
   va_list rest;
   va_start(rest, number);
@@ -318,11 +318,11 @@ ssize_t process_vm_writev(pid_t process, const iovec* from, unsigned long parts,
     }
   }
   if (const auto result = powercut::runtime::device_system_call(number, a)) return *result;
-  // Not through dlsym: others call this before anything can be looked up.
+  // The call does not go through dlsym: others call this function before anything can be looked up.
   return powercut::system_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-// Before assembly that enters the kernel by itself: what it hands over is not looked at.
+// Called before assembly that enters the kernel by itself: the registers that it hands over are not looked at.
 void __powercut_enters_kernel(void) {
   if (watched()) cannot_follow("assembly of the target enters the kernel by itself", call_site());
 }

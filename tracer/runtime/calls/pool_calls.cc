@@ -1,11 +1,11 @@
-// The C library's functions that map, change and sync files, in front of the real ones: so that a program that was
-// built with `powercut cc` is recorded from the outside, by the names of its pool files.
+// The C library's functions that map, change and sync files, in front of the real ones: a program that was built with
+// `powercut cc` is recorded from the outside, by the names of its pool files.
 //
-// They are this library's exports. The program and every library that it loads calls them, the C library itself does
-// not. Without a recording each is one test and the real call.
+// The functions are this library's exports. The program and every library that it loads call them; the C library itself
+// does not. Without a recording each function is one test and the real call.
 //
-// Known inaccuracy: a thread that is cancelled inside of one of them while a recording runs may leave the recording
-// without what it just did.
+// Known inaccuracy: a thread that is cancelled inside of one of these functions while a recording runs may leave the
+// recording without the function's record.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -58,7 +58,7 @@ std::optional<uint32_t> touched(int fd) {
 
 // mmap does not go through dlsym: an allocator may call it before anything can be looked up.
 void* map(void* address, size_t length, int protection, int flags, int fd, off_t offset) {
-  settle();  // what is pending lies in memory that this may replace
+  settle();  // a pending store lies in memory that the mapping may replace
   const long result = powercut::system_call(SYS_mmap, address, length, protection, flags, fd, offset);
   void* const mapping = reinterpret_cast<void*>(result);
   if (mapping == MAP_FAILED || !watches_pools()) return mapping;
@@ -91,7 +91,7 @@ ssize_t write_file(int fd, std::optional<off_t> offset, const void* bytes, size_
   const ssize_t done = write();
   if (!pool || done <= 0) return done;
   const KeepErrno keep;
-  // With O_APPEND, too, the file's position is behind what was written.
+  // With O_APPEND, too, the file's position is behind the written bytes.
   const off_t from = offset ? *offset : lseek(fd, 0, SEEK_CUR) - done;
   with_stream([&](StreamTrace& stream) {
     stream.written(*pool, fd, static_cast<uint64_t>(from), bytes, static_cast<uint64_t>(done), site);
@@ -141,7 +141,7 @@ void* mmap64(void* address, size_t length, int protection, int flags, int fd, of
 
 int munmap(void* address, size_t length) noexcept {
   settle();
-  // Told before it happens: another thread may get the same addresses at once.
+  // The stream is told before the call: another thread may get the same addresses at once.
   if (watches_pools()) {
     with_stream([&](StreamTrace& stream) {
       stream.unmaps(number(address), length);
@@ -165,7 +165,7 @@ void* mremap(void* from, size_t old_length, size_t new_length, int flags, ...) n
   return to;
 }
 
-// Here only since a pending store is read back, which it may forbid.
+// The function stands here only because a pending store is read back, which the new protection may forbid.
 int mprotect(void* address, size_t length, int protection) noexcept {
   settle();
   const long result = powercut::system_call(SYS_mprotect, address, length, protection);

@@ -1,15 +1,16 @@
-// Functions of the C library that store what they tell through a pointer of the caller's, in front of the real ones:
-// into a pool of a recorded program that is a store like any other, which no hook sees. Each entry of the table names
-// the function, when it has stored, and which bytes. Those that move a caller's bytes from and to files are in
-// kernel_calls.cc.
+// Functions of the C library that store their results through a pointer of the caller's, in front of the real
+// functions. In a pool of a recorded program such a result is a store like any other, which no hook sees. Each entry of
+// the table names the function, when it has stored, and which bytes. Functions that move a caller's bytes from and to
+// files are in kernel_calls.cc.
 //
-// The real function works on the pool itself, and what it left there is announced afterwards, as one store without an
-// order within it. An entry may name more bytes than were stored: a byte that is stored as it was changes no crash
-// state. Under an engine that watches a pool (hooks.h, powercut_alias) nothing is announced here.
+// The real function works on the pool itself. Its stored bytes are announced afterwards, as one store without an order
+// within it. An entry may name more bytes than were stored: a byte that is stored as it was changes no crash state.
+// Under an engine that watches a pool (hooks.h, powercut_alias) nothing is announced here.
 //
-// Known inaccuracies: what a function has stored that is not listed here, is called by its number (syscall(2)), or is
-// the checked form of one that is (_FORTIFY_SOURCE) is found by unseen_stores.h, and the verdict is `unknown`. Another
-// thread's events between a function's own stores and their announcement come first in the trace.
+// Known inaccuracies: some stores are found only by unseen_stores.h, and the verdict is `unknown`. They are stores of
+// functions that are not listed here, that are called by number (syscall(2)), or that are the checked form of a listed
+// one (_FORTIFY_SOURCE). Another thread's events between a function's own stores and their announcement come first in
+// the trace.
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <grp.h>
@@ -57,7 +58,7 @@ using powercut::runtime::CallSite;
 
 namespace {
 
-// Bytes that a function has stored; none where the caller wanted none.
+// Bytes that a function has stored; null where the caller wanted none.
 struct Stored {
   const void* at;
   size_t size;
@@ -73,7 +74,7 @@ Stored bytes(const void* at, Size size) {
   return {at, static_cast<size_t>(size)};
 }
 
-// With its end.
+// A text with its terminating zero.
 Stored text(const char* at) { return {at, at == nullptr ? 0 : strlen(at) + 1}; }
 
 // A set of descriptors below `count`, in the kernel's words.
@@ -82,7 +83,7 @@ Stored descriptors(const fd_set* set, int count) {
   return {set, (static_cast<size_t>(count) + kBits - 1) / kBits * sizeof(long)};
 }
 
-// An address that a socket call tells, as far as there was room for it.
+// An address that a socket call stores, as far as there was room for it.
 Stored address(const void* at, socklen_t room, const socklen_t* size) {
   return {at, size == nullptr ? 0 : std::min(room, *size)};
 }
@@ -99,7 +100,7 @@ void announce(std::initializer_list<Stored> all, const CallSite& site) {
   errno = error;
 }
 
-// The kernel answers each of them by itself.
+// The kernel stores the answer of each entry by itself.
 void announce(const pollfd* polled, nfds_t count, const CallSite& site) {
   for (nfds_t i = 0; i < count; ++i) announce({object(&polled[i].revents)}, site);
 }
@@ -118,8 +119,8 @@ void announce(const msghdr* message, ssize_t done, const CallSite& site) {
 
 }  // namespace
 
-// A function of the C library: its result, name, parameters, arguments and exception specification; when it has stored,
-// by its result `done`; and what.
+// Defines a function of the C library: its result, name, parameters, arguments and exception specification; when it has
+// stored, by its result `done`; and which bytes it has stored.
 #define STORES(result, name, parameters, arguments, specification, when, ...) \
   result name parameters specification {                                      \
     powercut::runtime::settle();                                              \
@@ -243,7 +244,7 @@ ssize_t recvfrom(int fd, void* out, size_t size, int flags, sockaddr* from, sock
   powercut::runtime::settle();
   const socklen_t room = room_of(length);
   const ssize_t done = NEXT(recvfrom)(fd, out, size, flags, from, length);
-  const size_t came = done < 0 ? 0 : std::min(static_cast<size_t>(done), size);  // MSG_TRUNC tells of more
+  const size_t came = done < 0 ? 0 : std::min(static_cast<size_t>(done), size);  // MSG_TRUNC: the result counts more
   if (done >= 0) announce({bytes(out, came), address(from, room, length), object(length)}, call_site());
   return done;
 }

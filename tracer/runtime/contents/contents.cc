@@ -1,6 +1,6 @@
-// Room contents: what devices hold, by name (powercut/contents.h). It grows until it is told to forget: an execution
-// that is undone, and another one, may name what it has named. Its memory comes from the kernel, since the heap of the
-// time may be the target's, which is put back to what it was.
+// Room contents: the contents of devices, by name (powercut/contents.h). The table grows until it is told to forget: an
+// execution that is undone, and a later execution, may use a name that was given. The table's memory comes from the
+// kernel, since the present heap may be the target's, which is put back to an earlier state.
 #include "powercut/contents.h"
 
 #include <sys/syscall.h>
@@ -23,7 +23,7 @@ struct Entry {
   bool kept;
 };
 
-// Memory for contents begins with where the one before it lies.
+// Memory for contents begins with the place of the chunk before it.
 struct Chunk {
   Chunk* before;
   uint64_t size;
@@ -37,9 +37,9 @@ struct Store {
   uint64_t count = 0, room = 0;
   uint8_t* free = nullptr;
   uint64_t left = 0;
-  bool keeps = true;             // until powercut_keep_contents()
-  Chunk* forgettable = nullptr;  // with what was named since
-  uint64_t since = 0;            // bytes of that
+  bool keeps = true;             // true until powercut_keep_contents()
+  Chunk* forgettable = nullptr;  // chunks with contents that were named since
+  uint64_t since = 0;            // bytes of contents that were named since
   powercut_content_listener* listener = nullptr;
   void* self = nullptr;
 };
@@ -50,8 +50,8 @@ constinit Store store;
   std::abort();
 }
 
-// The system call itself: what stands in front of the C library's, mmap and syscall alike, is for the program's own
-// memory, and may end an execution in the middle.
+// Makes the system call itself. The functions in front of the C library's, mmap and syscall alike, are for the
+// program's own memory, and may end an execution.
 void* from_kernel(uint64_t size) {
   constexpr int kProtection = 0x3, kPrivateAnonymous = 0x22;
   const long at = system_call(SYS_mmap, 0, size, kProtection, kPrivateAnonymous, -1, 0);
@@ -142,7 +142,7 @@ void powercut_keep_contents() {
   store.keeps = false;
   store.forgettable = nullptr;
   store.since = 0;
-  store.left = 0;  // what comes lies in memory of its own
+  store.left = 0;  // later contents lie in chunks of their own
 }
 
 void powercut_forget_contents(size_t more_than) {

@@ -1,4 +1,4 @@
-// What a device asks of the runtime, where there is none: nothing watches, so nothing is to be told.
+// The functions that a device calls, for a program without the runtime: nothing watches, so nothing is announced.
 #include "powercut/block.h"
 
 extern "C" {

@@ -1,14 +1,16 @@
-// The callbacks that gcc and clang insert under -fsanitize=thread, as hooks (hooks.h): how code is recorded whose
-// compiler has no plugin. They come before a plain access and have neither its value nor a say in its address; so a
-// store is kept as pending (pending_store.h). Atomics are calls that replace the instruction (callbacks_atomic.cc), and
-// powercut/callbacks.h leads flushes, fences, non-temporal stores and the C library's memory functions here.
+// The callbacks that gcc and clang insert under -fsanitize=thread, as hooks (hooks.h): they record code whose compiler
+// has no plugin. A callback comes before a plain access, without the access's value and without a say in its address. A
+// store is therefore kept as pending (pending_store.h). Atomics are calls that replace the instruction
+// (callbacks_atomic.cc). The header powercut/callbacks.h leads flushes, fences, non-temporal stores and the C library's
+// memory functions here.
 //
 // Reads are not recorded: nothing in program mode needs them. A pool that the engine watches is left to its faults
 // (hooks.h, powercut_alias).
 //
-// Known inaccuracies: stores for which compilers have no callback. Both: inline assembly, masked and direct stores by
-// intrinsics. gcc: results that a called function returns into memory. clang: stores of 32 or 64 bytes, x87 numbers.
-// The net (unseen_stores.h) notices what they leave in a pool. Locks of pthread are not announced as fences.
+// Known inaccuracies: stores for which compilers have no callback. Both compilers: inline assembly, masked and direct
+// stores by intrinsics. gcc: results that a called function returns into memory. clang: stores of 32 or 64 bytes, x87
+// numbers. The net (unseen_stores.h) notices the changes that such stores leave in a pool. Locks of pthread are not
+// announced as fences.
 #include <emmintrin.h>
 
 #include <atomic>
@@ -29,7 +31,8 @@ inline void will_store(const void* address, uint64_t size, const CallSite& site,
   pending_store = {at, size, flags, site};
 }
 
-// As the instruction does, in pieces that exist: the size is a multiple of four, as all non-temporal stores have it.
+// Stores as the instruction does, in pieces that exist: the size is a multiple of four, as that of all non-temporal
+// stores.
 void store_around_cache(void* target, const void* value, uint64_t size) {
   char* to = static_cast<char*>(target);
   const char* from = static_cast<const char*>(value);
@@ -51,7 +54,7 @@ constinit thread_local PendingStore pending_store;
 
 void settle_pending_store() {
   const PendingStore store = pending_store;
-  pending_store.size = 0;  // first: what the listener does comes here again
+  pending_store.size = 0;  // first, because the listener's own calls settle as well
   active_sink.store(active_sink.self, store.address, store.size, store.flags,
                     reinterpret_cast<const void*>(store.address), store.site.pc, store.site.frame);
 }
@@ -84,7 +87,7 @@ using powercut::runtime::will_store;
 
 extern "C" {
 
-// From a constructor of every object.
+// Called from a constructor of every object file.
 void __tsan_init() { powercut::runtime::initialised = true; }
 
 POWERCUT_SIZE(1)
@@ -94,7 +97,8 @@ POWERCUT_SIZE(8)
 POWERCUT_SIZE(16)
 
 void __tsan_read_range(const void*, unsigned long) {}
-// An unaligned or wide scalar or vector; of another size a structure, whose copy becomes whatever moves there are.
+// An unaligned or wide scalar or vector. A range of another size is a structure, whose copy becomes any sequence of
+// moves.
 void __tsan_write_range(void* address, unsigned long size) {
   const bool one = size <= 64 && (size & (size - 1)) == 0;
   will_store(address, size, call_site(), one ? 0 : POWERCUT_STORE_MEMCALL);
@@ -102,11 +106,11 @@ void __tsan_write_range(void* address, unsigned long size) {
 void __tsan_vptr_read(void**) {}
 void __tsan_vptr_update(void** address, void*) { will_store(address, sizeof *address, call_site()); }
 
-// A frame comes or goes: what it stored has its stack still.
+// A frame comes or goes: the stack of a pending store is still there.
 void __tsan_func_entry(void*) { settle(); }
 void __tsan_func_exit() { settle(); }
 
-// What powercut/callbacks.h makes of the intrinsics.
+// The header powercut/callbacks.h turns the intrinsics into the following calls.
 void __powercut_do_flush(const void* address, unsigned kind) {
   const powercut::runtime::CallSite site = call_site();
   settle();
@@ -132,7 +136,7 @@ void __powercut_do_stream(void* address, const void* value, unsigned long size) 
   powercut::runtime::store_around_cache(announce_store(address, size, POWERCUT_STORE_NT, value, site), value, size);
 }
 
-// clang's names for what gcc leaves to the C library.
+// clang's names for calls that gcc leaves to the C library.
 void* __powercut_memcpy(void*, const void*, size_t);
 void* __powercut_memmove(void*, const void*, size_t);
 void* __powercut_memset(void*, int, size_t);

@@ -1,4 +1,4 @@
-// Atomics under -fsanitize=thread: each is a call that does what the instruction would have done. On x86 every
+// Atomics under -fsanitize=thread: each is a call that does the work of the instruction in its place. On x86 every
 // read-modify-write is a locked instruction, whatever its order, and so is a sequentially consistent store.
 #include <cstdint>
 
@@ -18,7 +18,7 @@ namespace {
 __extension__ using Wide = unsigned __int128;
 constexpr int kSequential = __ATOMIC_SEQ_CST;
 
-// 16 bytes have one instruction (CMakeLists.txt).
+// An operation on 16 bytes has one instruction (CMakeLists.txt).
 template <typename T>
 bool exchange_if(T* place, T* expected, T desired) {
   if constexpr (sizeof(T) == 16) {
@@ -35,14 +35,14 @@ template <typename T>
 T load(T* address) {
   if constexpr (sizeof(T) == 16) {
     T found = 0;
-    exchange_if(address, &found, T{0});  // stores what is there
+    exchange_if(address, &found, T{0});  // the exchange stores the bytes that are there
     return found;
   } else {
     return __atomic_load_n(address, kSequential);
   }
 }
 
-// `operation(place)` answers whether it stored.
+// `operation(place)` returns whether it stored.
 template <typename T, typename Operation>
 void locked(T* address, const CallSite& site, Operation operation) {
   settle();

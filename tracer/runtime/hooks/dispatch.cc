@@ -41,8 +41,8 @@ using powercut::runtime::CallSite;
 using powercut::runtime::place_of;
 using powercut::runtime::wants_branch;
 
-// Puts the registers that a call keeps in one piece with the caller's stack, and calls `function` with them as its
-// argument in the register `argument`. The frame pointer is that of a function which pushes it first.
+// Puts the registers that a call keeps in one piece with the caller's stack, and calls `function` with the piece's
+// address in the register `argument`. The frame pointer is as in a function which pushes it first.
 #define POWERCUT_WITH_LIVE_STATE(function, argument) \
   asm(POWERCUT_PUSH_LIVE_REGISTERS                   \
       "lea 40(%rsp), %rbp\n\t"                       \
@@ -53,8 +53,8 @@ using powercut::runtime::wants_branch;
       "@PLT\n\t"                                     \
       "add $8, %rsp\n\t" POWERCUT_POP_LIVE_REGISTERS "ret")
 
-// The body of a hook that keeps live registers (powercut_keep_live) and goes on in `function`. That is a jump:
-// `function` is where it would be had the code called it. r11 belongs to nobody at a call.
+// The body of a hook that keeps live registers (powercut_keep_live) and goes on in `function`. The hook jumps, so
+// `function` finds the stack as if the code had called it. No caller or callee keeps anything in r11 at a call.
 #define POWERCUT_KEEPING_LIVE(function)   \
   asm("mov powercut_live(%rip), %r11\n\t" \
       "test %r11, %r11\n\t"               \
@@ -69,7 +69,7 @@ using powercut::runtime::wants_branch;
       "mov %rsp, 48(%r11)\n\t"            \
       "jmp " function)
 
-// Named by that assembly, and by nobody outside.
+// Used only by the assembly above, and hidden from other libraries.
 #define POWERCUT_INSIDE [[gnu::used, gnu::visibility("hidden")]]
 
 extern "C" {
@@ -102,7 +102,7 @@ POWERCUT_INSIDE void* powercut_do_store(void* addr, uint64_t size, uint32_t flag
 [[gnu::naked]] void* powercut_branch(const void*, uint64_t) { POWERCUT_WITH_LIVE_STATE("powercut_at_branch", "rdx"); }
 
 POWERCUT_INSIDE void* powercut_do_load(const void* addr, uint64_t size) {
-  // A jump: the state is the caller's, as if it had called this itself.
+  // A jump: the listener gets the caller's state, as if the caller had called powercut_branch() itself.
   if (wants_branch(reinterpret_cast<uint64_t>(addr), size)) [[clang::musttail]]
     return powercut_branch(addr, size);
   active_sink.load(active_sink.self, reinterpret_cast<uint64_t>(addr), size);
@@ -156,7 +156,7 @@ POWERCUT_INSIDE void powercut_do_device_force(const void* word) {
 [[gnu::naked]] void powercut_device_force(const void*) { POWERCUT_KEEPING_LIVE("powercut_do_device_force"); }
 
 [[gnu::used]] void powercut_steps_spent(const uint64_t* live) {
-  // Without a listener nobody counts: start again from the top.
+  // Without a listener nobody counts, so the counter starts again from the top.
   __powercut_steps = INT64_MAX;
   active_sink.out_of_steps(active_sink.self, live);
 }
@@ -172,7 +172,7 @@ POWERCUT_INSIDE void powercut_do_device_force(const void* word) {
 
 int __powercut_pause(void) {
   if (__powercut_scheduler.pause == nullptr) return 0;
-  // A jump: the state is the caller's.
+  // A jump: the listener gets the caller's state.
   [[clang::musttail]] return powercut_pause();
 }
 
@@ -182,8 +182,8 @@ void powercut_keep_live(uint64_t* to) { powercut_live = to; }
 
 void powercut_set_sink(const powercut_sink* sink) {
   using namespace powercut::runtime;
-  // Looks the bounds of this thread's stack up now: the look-up allocates, which a hook must not do while
-  // the listener has replaced the heap.
+  // Looks the bounds of this thread's stack up now: the look-up allocates, which a hook must not do while the listener
+  // has replaced the heap.
   stack_bounds();
   powercut_sink next = sink != nullptr ? *sink : kDeaf;
   next.store = or_else(next.store, kDeaf.store);

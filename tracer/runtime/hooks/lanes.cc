@@ -35,7 +35,8 @@ uint32_t active_lanes(const uint8_t* mask, uint32_t lanes) {
   return count;
 }
 
-// A vector lies where its first active lane does. None active: it is not accessed.
+// Returns the place of a vector, which lies where its first active lane does. A vector without active lanes is not
+// accessed.
 template <typename T>
 T* place_of_vector(T* addr, uint64_t element, uint32_t lanes, const uint8_t* mask) {
   for (uint32_t lane = 0; lane < lanes; ++lane) {
@@ -46,7 +47,8 @@ T* place_of_vector(T* addr, uint64_t element, uint32_t lanes, const uint8_t* mas
   return addr;
 }
 
-// What leads from the active lanes' addresses to their places, if it is the same for all.
+// Finds the distance from the active lanes' addresses to their places. Returns false if it is not the same for all
+// lanes.
 bool same_shift(void* const* addresses, uint32_t lanes, const uint8_t* mask, uint64_t* shift) {
   bool first = true;
   *shift = 0;

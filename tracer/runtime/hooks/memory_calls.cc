@@ -1,10 +1,10 @@
-// Stand-ins for libc's mem* and str* functions: same signature and result, and every byte that they read or
-// write is announced first. Loads come before stores, since a load hook may fill in the bytes that are about
-// to be copied.
+// Stand-ins for libc's mem* and str* functions, with the same signatures and results. Every byte that they read or
+// write is announced first. Loads come before stores, since a load hook may fill in the bytes that are about to be
+// copied.
 //
-// Functions that do not know how far they will read (strlen, strcmp) announce byte by byte: the next byte's
-// address depends on what the hook decided for this one. Those that C lets touch all n bytes (memcpy, memcmp)
-// announce all n at once.
+// Functions that do not know how far they will read (strlen, strcmp) announce byte by byte: the next byte's address
+// depends on the byte that the hook decided. Functions that C lets touch all n bytes (memcpy, memcmp) announce all n at
+// once.
 #include <alloca.h>
 #include <strings.h>
 
@@ -24,7 +24,7 @@ using powercut::runtime::place_of;
 
 namespace {
 
-// Length of the string, at most `limit`, announcing each byte that is looked at.
+// Returns the length of the string, at most `limit`; announces each byte that is looked at.
 size_t read_string(const char* text, size_t limit) {
   size_t length = 0;
   for (; length < limit; ++length) {
@@ -33,7 +33,7 @@ size_t read_string(const char* text, size_t limit) {
   return length;
 }
 
-// A string that goes to `target` with its terminator.
+// Copies a string to `target` with its terminator.
 char* copy_string(char* target, const char* source, size_t length, const CallSite& site) {
   const char* from = place_of(source);
   memcpy(announce_store(target, length + 1, POWERCUT_STORE_MEMCALL, from, site), from, length + 1);
@@ -42,7 +42,7 @@ char* copy_string(char* target, const char* source, size_t length, const CallSit
 
 void announce_fill(void* target, int byte, size_t size, const CallSite& site, Pieces pieces) {
   if (!overlaps(__powercut_store_window, reinterpret_cast<uint64_t>(target), size)) return;
-  // Pieces of one store that end on line boundaries, so that no atom of the whole is cut in two.
+  // The pieces of one store end on line boundaries, so that no atom of the whole store is cut in two.
   constexpr size_t kPiece = 1024;
   char value[kPiece];
   memset(value, byte, size < kPiece ? size : kPiece);
@@ -58,7 +58,7 @@ void announce_fill(void* target, int byte, size_t size, const CallSite& site, Pi
 
 int compare(unsigned char a, unsigned char b) { return static_cast<int>(a) - static_cast<int>(b); }
 
-// Whether nothing of the string, of which at most `limit` bytes are looked at, is in the load window.
+// Returns whether the string has no byte in the load window; at most `limit` bytes are looked at.
 bool unwatched(const char* text, size_t limit) {
   const powercut_window& window = __powercut_load_window;
   const auto at = reinterpret_cast<uint64_t>(text);
@@ -98,7 +98,7 @@ size_t copy_padded(char* target, const char* source, size_t size, const CallSite
   return length;
 }
 
-// What libc's fortified functions do when the destination is too small.
+// Does what libc's fortified functions do when the destination is too small.
 void check_room(size_t needed, size_t room) {
   if (needed > room) abort();
 }

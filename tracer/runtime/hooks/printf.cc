@@ -1,8 +1,8 @@
 // Stand-ins for the printf functions that write to memory. The text is made on the side first, so that its
 // length is known when the store is announced.
 //
-// Known inaccuracy: with positional arguments (`%1$s`) and wide strings, what the strings' bytes are read from is
-// not announced.
+// Known inaccuracy: with positional arguments (`%1$s`) and wide strings, the reads of the strings' bytes are not
+// announced.
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ using powercut::runtime::CallSite;
 
 namespace {
 
-// How an argument is passed, as far as taking the next one needs to know.
+// How an argument is passed, in the detail that taking the next argument needs.
 enum class Passed { kInt, kLong, kDouble, kLongDouble, kString, kPointer, kNone };
 
 struct Conversion {
@@ -34,7 +34,7 @@ int parse_digits(const char** at) {
   return number;
 }
 
-// Parses one conversion behind its `%`; false when it is of a kind that is not followed.
+// Parses one conversion behind its `%`; returns false when the conversion is of a kind that is not followed.
 bool parse_conversion(const char** format, Conversion* out) {
   const char* at = *format;
   while (*at != '\0' && strchr("-+ #0'I", *at) != nullptr) ++at;
@@ -138,7 +138,7 @@ void announce_strings(const char* format, va_list arguments) {
   va_end(rest);
 }
 
-// `room`: bytes at `target`, of which the last is for the terminator; SIZE_MAX when nobody said.
+// `room`: bytes at `target`, of which the last is for the terminator; SIZE_MAX when the caller gave no size.
 int format_to(char* target, size_t room, const char* format, va_list arguments, const CallSite& site) {
   announce_strings(format, arguments);
   char small[1024];

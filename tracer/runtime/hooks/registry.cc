@@ -1,4 +1,4 @@
-// What the instrumented modules of this process call and define.
+// The functions that the instrumented modules of this process call and define.
 #include <link.h>
 
 #include <array>
@@ -21,15 +21,16 @@ struct Registry {
   std::set<std::string> defined;
 };
 
-// Constructors of other libraries may register before this library's own ran, and the engine may ask
-// while the process ends: the registry is made on first use and never destroyed. A target's registration may put it
-// among the target's data, which the engine compares: asking changes nothing.
+// Constructors of other libraries may register before this library's own ran, and the engine may ask while the process
+// ends: the registry is made on first use and never destroyed. A target's registration may put the registry among the
+// target's data, which the engine compares: asking changes nothing.
 Registry& registry() {
   static Registry& instance = *new Registry;
   return instance;
 }
 
-// Code segments of the libraries that registered, and of this one. Read in signal handlers: plain memory.
+// Code segments of the libraries that registered, and of this library. Signal handlers read the table, so it is plain
+// memory.
 struct CodeRange {
   uint64_t begin = 0, end = 0;
   powercut_code_kind kind = POWERCUT_FOREIGN;
@@ -46,7 +47,7 @@ powercut_code_kind code_at(uint64_t pc) {
   return POWERCUT_FOREIGN;
 }
 
-// Lies in this library, whatever else is loaded.
+// A function that lies in this library, whatever else is loaded.
 void no_code() {}
 
 // Adds the segment that holds `pc`.

@@ -15,7 +15,7 @@ constinit thread_local StackBounds bounds;
 
 StackBounds look_up() {
   pthread_attr_t attributes;
-  // Unknown bounds must not be looked up again at every hook: an empty range at the top of memory.
+  // Unknown bounds become an empty range at the top of memory, so that they are not looked up again at every hook.
   StackBounds found{UINT64_MAX, UINT64_MAX};
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return found;
   void* low = nullptr;
@@ -27,8 +27,8 @@ StackBounds look_up() {
   return found;
 }
 
-// Calls `visit(return address)` for each caller of the function whose frame is `frame`, innermost first, until it
-// answers false.
+// Calls `visit(return address)` for each caller of the function whose frame is `frame`, innermost first, until `visit`
+// returns false.
 template <typename Visit>
 inline void walk(const void* frame, Visit visit) {
   const StackBounds& stack = stack_bounds();

@@ -37,13 +37,14 @@ struct Registered {
   uint64_t left = 0;
 };
 
-// As in registry.cc: made on first use, by whichever constructor is first, and never destroyed.
+// The table is made on first use, by whichever constructor is first, and never destroyed, as in registry.cc.
 Registered& registered() {
   static Registered& instance = *new Registered;
   return instance;
 }
 
-// The system call itself, as in contents.cc: what stands in front of the C library's is for the program's own memory.
+// Makes the system call itself, as in contents.cc: the functions in front of the C library's are for the program's own
+// memory.
 uint8_t* mapped(uint64_t size, int flags, int fd) {
   const long at = system_call(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, flags, fd, 0);
   return at == -1 ? nullptr : reinterpret_cast<uint8_t*>(at);
@@ -70,7 +71,7 @@ uint64_t digest(std::string_view text) {  // FNV-1a
   return hash;
 }
 
-// The bytes at the end of the module's file; null where there is no such file.
+// Returns the bytes at the end of the module's file; null where the file cannot be made.
 uint8_t* bytes_of_file(Registered& all, const char* folder, std::string_view lines, uint32_t count) {
   const std::string head = std::to_string(count) + "\n" + std::string(lines);
   char name[17];
@@ -82,7 +83,7 @@ uint8_t* bytes_of_file(Registered& all, const char* folder, std::string_view lin
   if (fd == -1) return nullptr;
   const uint64_t size = head.size() + count;
   uint8_t* file = nullptr;
-  // Several processes may begin at once: each writes the same.
+  // Several processes may begin at once: all of them write the same bytes.
   if (system_call(SYS_ftruncate, fd, size) == 0 &&
       system_call(SYS_pwrite64, fd, head.data(), head.size(), 0) == static_cast<long>(head.size())) {
     file = mapped(size, MAP_SHARED, static_cast<int>(fd));

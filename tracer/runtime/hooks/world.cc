@@ -1,4 +1,5 @@
-// What an instruction says of time and randomness, unless an engine says something else (tracer/llvm/world_sources.cc).
+// The answers of instructions about time and randomness, unless an engine answers otherwise
+// (tracer/llvm/world_sources.cc).
 #include "tracer/runtime/hooks.h"
 
 extern "C" {

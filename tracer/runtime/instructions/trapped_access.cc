@@ -44,7 +44,7 @@ ZydisRegisterContext registers_of(const ucontext_t& context) {
   set(ZYDIS_REGISTER_R13, REG_R13);
   set(ZYDIS_REGISTER_R14, REG_R14);
   set(ZYDIS_REGISTER_R15, REG_R15);
-  // With the address-size prefix the base is one of the lower halves.
+  // With the address-size prefix the base is the lower half of a register.
   for (int i = 0; i < 16; ++i) {
     out.values[ZYDIS_REGISTER_EAX + i] = static_cast<uint32_t>(out.values[ZYDIS_REGISTER_RAX + i]);
   }
@@ -168,7 +168,7 @@ Simple::Operation operation_of(ZydisMnemonic mnemonic) {
   }
 }
 
-// Its number in a context; -1 for others, and for the second byte of one.
+// Returns the register's number in a context; -1 for other registers, and for the second byte of a register.
 int general_register(ZydisRegister reg) {
   static constexpr std::array<int, 16> kNumbers = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
                                                    REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
@@ -222,7 +222,7 @@ TrappedAccess decode_access(const ucontext_t& context) {
     const ZydisDecodedOperand& operand = decoded.operands[i];
     if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN) continue;
     if (operand.mem.type == ZYDIS_MEMOP_TYPE_VSIB) return out;
-    // Thread-locals: never a pool.
+    // A thread-local variable never lies in a pool.
     if (operand.mem.segment == ZYDIS_REGISTER_FS || operand.mem.segment == ZYDIS_REGISTER_GS) continue;
     ZyanU64 address = 0;
     if (!ZYAN_SUCCESS(ZydisCalcAbsoluteAddressEx(&instruction, &operand, pc, &registers, &address))) return out;

@@ -11,7 +11,7 @@
 #include "tracer/runtime/reads/closed_area.h"
 #include "tracer/runtime/reads/kernel.h"
 
-// The arguments of a call of this function, as those of a system call: number, a, b, c, d, e, f.
+// Takes the arguments of a system call in their order: number, a, b, c, d, e, f.
 asm(".text\n"
     ".globl powercut_reads_call\n"
     ".hidden powercut_reads_call\n"
@@ -39,18 +39,18 @@ constexpr uint32_t kArguments = 6;
 class FilterProgram {
  public:
   void load(uint32_t offset) { add(BPF_LD | BPF_W | BPF_ABS, 0, 0, offset); }
-  // The next `skip` instructions are left out where the loaded word is `value`, or is not.
+  // Each skips the next `skip` instructions if the loaded word compares with `value` as the name says.
   void skip_if(uint32_t value, uint8_t skip) { add(BPF_JMP | BPF_JEQ | BPF_K, skip, 0, value); }
   void skip_unless(uint32_t value, uint8_t skip) { add(BPF_JMP | BPF_JEQ | BPF_K, 0, skip, value); }
   void skip_if_less(uint32_t value, uint8_t skip) { add(BPF_JMP | BPF_JGE | BPF_K, 0, skip, value); }
   void skip_if_at_least(uint32_t value, uint8_t skip) { add(BPF_JMP | BPF_JGE | BPF_K, skip, 0, value); }
   void pass() { add(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW); }
   void tell() { add(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_TRAP); }
-  // False: this kernel has no filters.
+  // Returns false if this kernel has no filters.
   bool install() const {
     if (full_) return false;
     const sock_fprog program = {static_cast<unsigned short>(size_), const_cast<sock_filter*>(code_)};
-    // Without the mitigations that slow the process down: it keeps no secrets from itself.
+    // The filter goes without the mitigations that slow the process down: the process keeps no secrets from itself.
     return kernel(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
                   reinterpret_cast<long>(&program)) == 0;
   }
@@ -76,7 +76,7 @@ constexpr uint32_t kUpper = sizeof(uint32_t);
 
 constinit FilterProgram filter{};
 
-// Lets the calls pass that are made in front of `place`.
+// Lets the calls pass whose `syscall` instruction lies right in front of `place`.
 void pass_ours(FilterProgram& program, const char* place) {
   const auto ours = reinterpret_cast<uint64_t>(place);
   program.load(offsetof(seccomp_data, instruction_pointer));
@@ -95,13 +95,13 @@ void write_filter(const HarmlessCall* calls, uint32_t count) {
   filter.tell();
   pass_ours(filter, powercut_reads_called);
   pass_ours(filter, powercut_reads_cloned);
-  // Whatever its registers hold: these go on with what they interrupted.
+  // These two calls pass whatever their registers hold: they go on with the code that they interrupted.
   filter.load(offsetof(seccomp_data, nr));
   filter.skip_unless(SYS_rt_sigreturn, 1);
   filter.pass();
   filter.skip_unless(SYS_restart_syscall, 1);
   filter.pass();
-  // A register that is no argument may hold what it likes: the handler tells.
+  // A register that is no argument may hold any value, so the handler decides.
   const ClosedArea& closed = closed_area();
   for (uint32_t i = 0; i < kArguments; ++i) {
     filter.load(argument(i) + kUpper);
@@ -114,7 +114,7 @@ void write_filter(const HarmlessCall* calls, uint32_t count) {
     filter.skip_unless(calls[i].number, 1);
     filter.pass();
   }
-  // Those that are harmless by their arguments.
+  // Calls that are harmless by their arguments.
   filter.skip_unless(SYS_lseek, 3);
   filter.load(argument(2));
   filter.skip_if_at_least(3, 1);
@@ -125,7 +125,7 @@ void write_filter(const HarmlessCall* calls, uint32_t count) {
   filter.skip_unless(~uint32_t{0}, 1);
   filter.pass();
   filter.tell();
-  // Without this only the powerful may have a filter. Runs inherit it.
+  // Without this setting only the privileged may install a filter. Runs inherit the filter.
   kernel(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1);
 }
 

@@ -32,7 +32,7 @@
 namespace powercut::runtime {
 namespace {
 
-// The most frequent ones first. None of them reads memory but by its arguments, or reads a file.
+// The most frequent calls come first. None of these calls reads a file, and each reads memory only by its arguments.
 constexpr HarmlessCall kHarmless[] = {
     {SYS_munmap, 2},
     {SYS_mprotect, 3},
@@ -133,11 +133,11 @@ constexpr HarmlessCall kHarmless[] = {
     {SYS_mlock, 2},
     {SYS_munlock, 2},
 };
-// Set in a run. The server has the filter as well: to make it anew in each run takes longer than the run's own calls.
+// True in a run. The server has the filter as well: making it anew in each run takes longer than the run's own calls.
 constinit bool in_run = false;
 
 constexpr int kOfFilter = 1;        // SYS_SECCOMP, which not every C library names
-constexpr uint64_t kSignalSet = 8;  // bytes of the kernel's sets
+constexpr uint64_t kSignalSet = 8;  // bytes of the kernel's sets of signals
 constexpr long kMostParts = 64;
 
 struct Call {
@@ -177,7 +177,7 @@ const HarmlessCall* harmless(long number) {
   return found == std::end(kHarmless) ? nullptr : found;
 }
 
-// A call that moves bytes between buffers and a file: at a place, or at the file's own (-1).
+// Makes a call that moves bytes between buffers and a file: at `offset`, or at the file's own position (-1).
 long transfer(long number, long fd, const iovec* given, long parts, long offset, long flags, bool to_file) {
   if (parts < 0 || parts > kMostParts) refuse("it hands more than 64 buffers to one call");
   iovec moved[kMostParts];
@@ -191,7 +191,8 @@ long transfer(long number, long fd, const iovec* given, long parts, long offset,
     }
   }
   const int image = image_of(fd);
-  // Another thread may move the file's position. Of a file of its own none waits for another.
+  // Another thread may move the file's position, so the thread takes its turn. For files that are no image no thread
+  // waits.
   std::optional<Alone> turn;
   if (image >= 0) turn.emplace();
   long from = offset;
@@ -211,8 +212,8 @@ long transfer(long number, long fd, const iovec* given, long parts, long offset,
     done = kernel(number, fd, reinterpret_cast<long>(moved), parts, offset, 0, flags);
   }
   if (done <= 0) return done;
-  // With O_APPEND, too, the file's position is behind what was written: behind the end, where no page has to be
-  // restored.
+  // With O_APPEND, too, the file's position is behind the written bytes. Such bytes lie behind the end, where no page
+  // has to be restored.
   if (image >= 0 && own_place && to_file) from = kernel(SYS_lseek, fd, 0, SEEK_CUR) - done;
   if (image >= 0)
     accessed(static_cast<uint32_t>(image), static_cast<uint64_t>(from), static_cast<uint64_t>(done), to_file);
@@ -225,7 +226,7 @@ long transfer(long number, long fd, const iovec* given, long parts, long offset,
   return done;
 }
 
-// A call that reads or writes a descriptor, of memory in one piece or in several.
+// Makes a call that reads or writes a descriptor, of memory in one piece or in several.
 long transfer(const Call& call, const powercut_file_call& known) {
   const bool to_file = known.does == kPowercutWrites;
   const int at = powercut_argument(&known, 'o'), flags = powercut_argument(&known, 'l');
@@ -250,7 +251,7 @@ long map(const Call& call) {
   if (fixed || address != 0) {
     const bool moved = (flags & MAP_TYPE) != MAP_PRIVATE &&
                        move_closed_area(static_cast<uint64_t>(address), static_cast<uint64_t>(length));
-    // A hint need not be followed. A program that insists all the same comes to another end, which the engine notices.
+    // A hint need not be followed. A program that insists on its hint comes to another end, which the engine notices.
     if (!moved && fixed) refuse("it maps its pool at an address of its own choice");
     if (moved) {
       write_filter(kHarmless, std::size(kHarmless));
@@ -261,7 +262,7 @@ long map(const Call& call) {
                    offset);
 }
 
-// The program's own masks never hold back a signal of ours: one that is held back kills.
+// The program's own masks never hold back a signal of this library: a signal that is held back kills the process.
 long mask_signals(const Call& call) {
   if (call.a[3] != static_cast<long>(kSignalSet)) return -EINVAL;
   uint64_t now = 0;
@@ -296,7 +297,7 @@ long handle_signal(const Call& call) {
   return plain(call);
 }
 
-// Of what was opened: the memory of a process as a file shows the pools as well.
+// Returns whether the opened file is the memory of a process: such a file shows the pools as well.
 bool is_memory(long fd) {
   struct statfs system{};
   if (kernel(SYS_fstatfs, fd, reinterpret_cast<long>(&system)) != 0 || system.f_type != PROC_SUPER_MAGIC) return false;
@@ -314,7 +315,7 @@ long open_file(const Call& call, long flags) {
   return fd;
 }
 
-// Of a call whose arguments point into the closed area.
+// Makes a call whose arguments point into the closed area.
 long in_pools(Call call) {
   const auto address = static_cast<uint64_t>(call.a[0]), length = static_cast<uint64_t>(call.a[1]);
   switch (call.number) {
@@ -323,7 +324,7 @@ long in_pools(Call call) {
     case SYS_mprotect:
       return protect_pools(address, length, call.a[2]);
     case SYS_madvise:
-      if (call.a[2] == MADV_REMOVE) {  // a hole in the file, for those who may write there
+      if (call.a[2] == MADV_REMOVE) {  // a hole in the file, if the program may write there
         open_to_write(address, length);
         any_page_may_change();
       }
@@ -346,7 +347,7 @@ long in_pools(Call call) {
 }
 
 long allocate(const Call& call) {
-  // A hole reads as zeroes, which counts as what was there; bytes that move would count as others.
+  // A hole reads as zeroes, which count as bytes that were there; bytes that move would count as other bytes.
   if ((call.a[1] & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE)) != 0 && image_of(call.a[0]) >= 0) {
     refuse("it moves what its pool holds (COLLAPSE_RANGE or INSERT_RANGE)");
   }
@@ -354,7 +355,7 @@ long allocate(const Call& call) {
   return plain(call);
 }
 
-// A call on files that is not harmless.
+// Makes a call on files that is not harmless.
 long answer_on_file(const Call& call, const powercut_file_call& known) {
   const int path = powercut_argument(&known, 'p'), flags = powercut_argument(&known, 'l');
   const bool closed_path = path >= 0 && call.in_pool(static_cast<uint32_t>(path));
@@ -365,7 +366,7 @@ long answer_on_file(const Call& call, const powercut_file_call& known) {
     case kPowercutMaps:
       return map(call);
     case kPowercutOpens:
-      if (closed_path || call.number == SYS_openat2) break;  // whose flags lie in memory
+      if (closed_path || call.number == SYS_openat2) break;  // openat2: its flags lie in memory
       return open_file(call, flags < 0 ? O_TRUNC : call.a[flags]);
     case kPowercutResizes:
       if (closed_path) break;
@@ -387,7 +388,7 @@ long answer_on_file(const Call& call, const powercut_file_call& known) {
   refuse_call("it makes system call ", call.number);
 }
 
-// A call that is neither harmless nor on files.
+// Makes a call that is neither harmless nor on files.
 long answer_other(const Call& call) {
   switch (call.number) {
     case SYS_rt_sigprocmask:
@@ -427,7 +428,7 @@ long answer(const Call& call) {
 void called(int number, siginfo_t* info, void* raw) {
   auto* const context = static_cast<ucontext_t*>(raw);
   greg_t* const registers = context->uc_mcontext.gregs;
-  if (info->si_code != kOfFilter) {  // somebody sent it
+  if (info->si_code != kOfFilter) {  // another process or thread sent the signal
     default_action(number);
     kernel(SYS_tgkill, kernel(SYS_getpid), kernel(SYS_gettid), number);
     return;

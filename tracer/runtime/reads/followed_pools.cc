@@ -32,10 +32,10 @@ struct Image {
   dev_t device = 0;
   ino_t inode = 0;
   uint64_t size = 0;
-  uint64_t* settled = nullptr;  // by line, the bytes that were accessed
+  uint64_t* settled = nullptr;  // by line: the bytes that were accessed
   uint32_t* faults = nullptr;   // by page
-  uint8_t* followed = nullptr;  // by page: whether it is
-  uint8_t* changed = nullptr;   // by page: whether the log tells that it may be
+  uint8_t* followed = nullptr;  // by page: whether the page is followed
+  uint8_t* changed = nullptr;   // by page: whether the log tells that the page may be changed
   uint64_t pages() const { return (size + kReadsPage - 1) / kReadsPage; }
   bool follows(uint64_t offset) const { return offset < size && followed[offset / kReadsPage] != 0; }
 };
@@ -47,8 +47,8 @@ struct Pools {
   ClosedArea closed;
   uint64_t delta = 0;  // from a closed address to the place of its bytes
   uint64_t next = 0;   // where the next mapping goes
-  bool moved = false;  // to where the program wanted it
-  // Of the closed area; a range's `pool` is an image's number and what the program may do there.
+  bool moved = false;  // the area was moved to where the program wanted it
+  // Mappings in the closed area; a range's `pool` is an image's number and the protection that the program asked for.
   powercut_ranges mapped;
 };
 constinit Pools pools{};
@@ -67,7 +67,7 @@ uint64_t reserve(uint64_t size) {
   return failed(found) ? 0 : static_cast<uint64_t>(found);
 }
 
-// Zeroes.
+// Returns a table of `count` zeroes.
 template <typename T>
 T* table(uint64_t count) {
   const long found =
@@ -76,7 +76,7 @@ T* table(uint64_t count) {
   return reinterpret_cast<T*>(found);
 }
 
-// Opens, of a mapping of the image, the pages that are not followed.
+// Opens the pages of an image's mapping that are not followed.
 void open_others(uint64_t address, uint64_t length, const Image& image, uint64_t offset, long protection) {
   for (uint64_t at = 0; at < length;) {
     const bool follows = image.follows(offset + at);
@@ -90,7 +90,7 @@ void open_others(uint64_t address, uint64_t length, const Image& image, uint64_t
   }
 }
 
-// The image and the offset in its file of a page in the closed area.
+// Returns the image of a page in the closed area, and the page's offset in the image's file.
 std::pair<const Image*, uint64_t> file_of(uint64_t page) {
   const powercut_range& range = *powercut_ranges_at(&pools.mapped, page);
   return {&pools.images[range.pool / kProtections], range.offset + (page - range.begin)};
@@ -114,18 +114,19 @@ void watch_closed_area() {
   __powercut_load_window = __powercut_store_window = {pools.closed.begin, span};
 }
 
-// What a mapping's pages allow until they are written to. What may be written can be read on this machine.
+// Returns what a mapping's pages allow until they are written to. On this machine, pages that may be written can be
+// read.
 long before_writes(long protection) {
   return (protection & PROT_WRITE) == 0 ? protection : (protection & ~PROT_WRITE) | PROT_READ;
 }
 
-// The first write to each page faults, which tells of it.
+// Makes the first write to each page fault: the fault tells of the write.
 void protect_from_writes(uint64_t address, uint64_t length, long protection) {
   if ((protection & PROT_WRITE) == 0) return;
   kernel(SYS_mprotect, static_cast<long>(address), static_cast<long>(length), before_writes(protection));
 }
 
-// The closed addresses and the places of their bytes are reserved again.
+// Reserves the closed addresses and the places of their bytes again.
 void vacate(uint64_t address, uint64_t length) {
   for (const uint64_t begin : {address, address + pools.delta}) {
     kernel(SYS_mmap, static_cast<long>(begin), static_cast<long>(length), PROT_NONE, kReserve | MAP_FIXED, -1, 0);
@@ -133,7 +134,7 @@ void vacate(uint64_t address, uint64_t length) {
   powercut_ranges_unmap(&pools.mapped, address, length);
 }
 
-// What code before main has of a pool is the same for all runs, whatever is in their images.
+// Bytes of a pool that code before main has read are the same for all runs, whatever their images hold.
 bool mapped_before_main(const char* path) {
   FILE* const maps = fopen("/proc/self/maps", "re");
   if (maps == nullptr) return true;
@@ -206,7 +207,7 @@ void begin_pools() {
     }
   }
   watch_closed_area();
-  // A real flush of an address where nothing can be accessed faults; in an ordinary file it does nothing.
+  // A real flush of an address where nothing can be accessed faults; in an ordinary file a flush does nothing.
   __powercut_real_flush = 0;
 }
 
@@ -227,7 +228,7 @@ void accessed(uint32_t number, uint64_t offset, uint64_t size, bool written) {
   for_each_line(offset, offset + std::min(size, image.size - offset), [&](uint64_t line, uint64_t mask) {
     const uint64_t first = image.follows(line * kLineSize) ? first_accessed(&image.settled[line], mask) : 0;
     if (first == 0) return;
-    // Other processes add to it as well.
+    // Other processes add to the log's count as well.
     const uint64_t entry = std::atomic_ref(log.count).fetch_add(1);
     if (entry >= POWERCUT_READ_LOG_ENTRIES) refuse("it reads too many pieces of its pools");
     const bool hides = written && !is_concurrent();
@@ -266,7 +267,7 @@ uint64_t place_in_pools(uint64_t address) { return pools.closed.holds(address) ?
 long map_image(uint32_t image, long length, long protection, long flags, long fd, long offset) {
   const Alone turn;
   if ((flags & MAP_TYPE) == MAP_PRIVATE) {
-    // Its pages are the program's own from now on, as the file has them.
+    // From now on the mapping's pages are the program's own, as the file has them.
     accessed(image, static_cast<uint64_t>(offset), static_cast<uint64_t>(length), false);
     return kernel(SYS_mmap, 0, length, protection, flags, fd, offset);
   }
@@ -290,7 +291,7 @@ long map_image(uint32_t image, long length, long protection, long flags, long fd
 bool move_closed_area(uint64_t address, uint64_t length) {
   const uint64_t begin = address / kGrain * kGrain, end = (address + length + kGrain - 1) / kGrain * kGrain;
   const uint64_t open = pools.closed.begin + pools.delta;
-  // Of other threads and processes the filter stays as it is.
+  // The filters of other threads and processes cannot be changed.
   if (is_concurrent()) return false;
   if (address % kReadsPage != 0 || pools.moved || pools.mapped.count != 0 || end - begin > kRoom) return false;
   const long reserved = kernel(SYS_mmap, static_cast<long>(begin), static_cast<long>(end - begin), PROT_NONE,
@@ -323,7 +324,7 @@ long protect_pools(uint64_t address, uint64_t length, long protection) {
   const uint64_t end = address + pages_of(length);
   uint64_t at = address;
   for (powercut_range piece; powercut_ranges_next(&pools.mapped, &at, end, &piece) != 0;) {
-    // Pages that code without hooks has opened are closed again: it faults there and finds them as they are now.
+    // Pages that code without hooks has opened are closed again: the code faults there and finds the new protection.
     kernel(SYS_mprotect, static_cast<long>(piece.begin), static_cast<long>(piece.end - piece.begin), PROT_NONE);
     if (powercut_ranges_map(&pools.mapped, piece.begin, piece.end - piece.begin,
                             kind_of(piece.pool / kProtections, protection), piece.offset) != 0) {
@@ -339,14 +340,14 @@ bool may_access(uint64_t page, bool to_write) {
   const powercut_range* range = powercut_ranges_at(&pools.mapped, page);
   if (range == nullptr || range->begin > page) return false;
   const long protection = range->pool % kProtections;
-  // What may be written or executed can be read on this machine.
+  // On this machine, pages that may be written or executed can be read.
   return (protection & (to_write ? PROT_WRITE : PROT_READ | PROT_WRITE | PROT_EXEC)) != 0;
 }
 
 bool first_write(uint64_t address) {
   const uint64_t page = address / kReadsPage * kReadsPage;
-  const bool placed = pools.closed.holds(page - pools.delta);  // it faulted where the bytes are
-  const uint64_t own = placed ? page - pools.delta : page;     // where the program has them
+  const bool placed = pools.closed.holds(page - pools.delta);  // the fault was at the place of the bytes
+  const uint64_t own = placed ? page - pools.delta : page;     // the page's address in the program
   if (!may_access(own, true)) return false;
   const auto [image, offset] = file_of(own);
   if (!placed && image->follows(offset)) return false;

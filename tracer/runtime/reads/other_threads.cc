@@ -15,8 +15,8 @@
 #include "tracer/runtime/reads/closed_area.h"
 #include "tracer/runtime/reads/kernel.h"
 
-// The interrupted call, made once more with the registers that it had; its thread and the new one go on behind it. It
-// needs no stack: the new thread's has what its first function finds there.
+// Makes the interrupted call once more with the registers that it had; the calling thread and the new thread go on
+// behind the call. The code needs no stack: the new thread's stack has the words that its first function finds there.
 asm(".text\n"
     ".globl powercut_reads_clone\n"
     ".hidden powercut_reads_clone\n"
@@ -36,12 +36,12 @@ namespace powercut::runtime {
 namespace {
 
 constexpr size_t kMostThreads = 128;
-// Of our signals, which no call of the program can make.
+// The code of this library's signals, which no call of the program can make.
 constexpr int kStopCode = -61;
-// A thread that does not stop within so many looks, the later ones after a pause, cannot be stopped.
+// A thread that does not stop within this many looks cannot be stopped. After kLooks looks each one waits for kPause.
 constexpr int kLooks = 1000, kMostLooks = 100'000;
 constexpr timespec kPause = {0, 50'000};
-// Of calls that wait: nanosleep, clock_nanosleep, poll, ppoll, pause. All others go on after a signal.
+// The waiting calls that are made by wait_in_kernel(). All other calls go on after a signal.
 constexpr uint16_t kWaits[] = {SYS_nanosleep, SYS_clock_nanosleep, SYS_poll, SYS_ppoll, SYS_pause};
 
 struct Stopped {
@@ -55,12 +55,12 @@ struct Waiting {
 
 struct World {
   std::atomic<bool> threads{false}, concurrent{false};
-  std::atomic<int> owner{0};  // of the turn
-  uint32_t turns = 0;         // the owner's
+  std::atomic<int> owner{0};  // thread that has the turn
+  uint32_t turns = 0;         // how often the owner has taken the turn
   std::atomic<bool> stopping{false};
-  std::atomic<size_t> count{0};  // of stopped
+  std::atomic<size_t> count{0};  // how many threads are in `stopped`
   Stopped stopped[kMostThreads];
-  Waiting waiting[kMostThreads];  // those that have ever waited
+  Waiting waiting[kMostThreads];  // threads that have ever waited
 };
 constinit World world{};
 constinit thread_local int own_number = 0;
@@ -116,7 +116,7 @@ bool is_in_kernel(int thread) {
   return std::ranges::any_of(world.waiting, [&](const Waiting& one) { return one.thread == thread && one.in_kernel; });
 }
 
-// False: there is no such thread any more.
+// Returns false if there is no such thread any more.
 bool ask_to_stop(int thread) {
   siginfo_t info{};
   info.si_signo = SIGTRAP;
@@ -132,7 +132,7 @@ void wait_for(const Stopped& one) {
   }
 }
 
-// From now on calls that wait come to the handler, in this thread and those that it starts.
+// From now on calls that wait come to the handler, in this thread and in threads that it starts.
 void see_waits() {
   if (!install_wait_filter(kWaits, std::size(kWaits))) refuse("the kernel takes no second filter of its system calls");
 }
@@ -198,10 +198,10 @@ void stop_others() {
       world.stopped[count].answered = false;
       world.stopped[count].thread = thread;
       world.count = count + 1;
-      // One that is in the kernel stops by itself when it comes back.
+      // A thread that is in the kernel stops by itself when it comes back.
       if (is_in_kernel(thread) || !ask_to_stop(thread)) world.stopped[count].answered = true;
     });
-    if (asked == world.count) return;  // none of those that have stopped starts another one
+    if (asked == world.count) return;  // no stopped thread starts another thread
     for (; asked < world.count; ++asked) wait_for(world.stopped[asked]);
   }
 }
@@ -227,7 +227,8 @@ long wait_in_kernel(long number, const long (&a)[6]) {
     if (world.waiting[i].thread.compare_exchange_strong(nobody, self())) own_wait = &world.waiting[i];
   }
   if (own_wait == nullptr) refuse("it has more than 128 threads");
-  // Either stop_others() finds it there, or it finds that it is to stop: no signal ends the call.
+  // Either stop_others() finds the thread in the kernel, or the thread finds that it is to stop: no signal ends the
+  // call.
   for (own_wait->in_kernel = true; world.stopping; own_wait->in_kernel = true) {
     own_wait->in_kernel = false;
     wait_while_stopped();
@@ -239,7 +240,7 @@ long wait_in_kernel(long number, const long (&a)[6]) {
 }
 
 long start_another(long number, const long (&a)[6], ucontext_t* context) {
-  // Its arguments lie in memory; the C library then says the same by clone.
+  // The arguments of clone3 lie in memory; after ENOSYS the C library asks by clone.
   if (number == SYS_clone3) return -ENOSYS;
   const bool forks = number == SYS_fork || (number == SYS_clone && (a[0] & ~kFork) == 0 && a[1] == 0);
   if (forks) return start_process(number, a);

@@ -1,15 +1,18 @@
 // How libpowercut_fork.so makes the runs of a program report their reads (read_log.h).
 //
-// Why no read of a pool is missing. A byte of an image comes into the process by memory or by a system call. By memory:
-// a shared mapping of the image is made in the closed area, since each mmap of its file comes to the handler, and there
-// an access without a hook faults; a private mapping counts as read when it is made. By a system call: one that is not
-// on the list of harmless ones comes to the handler, one that is on it reads memory by its arguments only, and with an
-// argument in the closed area it comes there as well. What the handler does not know ends the run. With
-// one thread nothing comes between an access and its record; threads and children are followed as other_threads.h says.
-// A program without any hook is followed in the same way: all that it accesses faults.
+// Why no read of a pool is missing. A byte of an image comes into the process by memory or by a system call.
+// - By memory: each mmap of an image's file comes to the handler. A shared mapping is made in the closed area, where an
+//   access without a hook faults; a private mapping counts as read when it is made.
+// - By a system call: a call that is not on the list of harmless calls comes to the handler. A listed call reads memory
+//   by its arguments only, and comes to the handler if an argument lies in the closed area. A call that the handler
+//   does not know ends the run.
 //
-// Known inaccuracies: what code before main has read of an image that it has unmapped again is the same for all runs,
-// with a report and without. Of the file, its bytes are reported, not its times or what else the file system knows.
+// With one thread nothing comes between an access and its record; threads and children are followed as other_threads.h
+// says. A program without any hook is followed in the same way: all its accesses fault.
+//
+// Known inaccuracies: code before main may have read an image that it has unmapped again. Its bytes are the same for
+// all runs, with a report and without. Only an image's bytes are reported, not its times or other facts that the file
+// system knows.
 #include <signal.h>
 
 #include "tracer/runtime/hooks.h"

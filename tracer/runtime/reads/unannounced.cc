@@ -27,10 +27,10 @@ using Access = TrappedAccess;
 
 constexpr greg_t kTrapFlag = 0x100;
 constexpr greg_t kArithmetic = 0x8d5;  // carry, parity, half carry, zero, sign, overflow
-constexpr greg_t kWrites = 2;          // of a page fault's error code
-// Faults on one page before it stays open. One costs some microseconds.
+constexpr greg_t kWrites = 2;          // the bit of writes in a page fault's error code
+// How many faults a page has before it stays open. A fault costs some microseconds.
 constexpr uint32_t kManyOfAPage = 512;
-// Faults of a run. The Valgrind tool takes less time for more of them.
+// How many faults a run may have. The Valgrind tool takes less time for more faults.
 constexpr uint32_t kMost = 1 << 15;
 
 struct Steps {
@@ -41,7 +41,8 @@ struct Steps {
 };
 constinit Steps steps{};
 
-// As it would without us: the instruction faults once more, a signal that somebody sent comes again.
+// Does what would happen without this library: the instruction faults once more, or a signal that somebody sent comes
+// again.
 void die_by(int number, const siginfo_t* info) {
   default_action(number);
   if (info->si_code <= 0) kernel(SYS_tgkill, kernel(SYS_getpid), kernel(SYS_gettid), number);
@@ -53,7 +54,7 @@ void access_range(const Access::Range& range, bool masked) {
   access_memory(range.address, range.size, range.written && !range.read && !masked);
 }
 
-// A whole `rep movs` or `rep stos`. False: the processor is to go turn by turn.
+// Does a whole `rep movs` or `rep stos`. Returns false if the processor is to go turn by turn.
 bool repeated(const Access& access, greg_t* registers) {
   const std::optional<RepeatedAccess> all = RepeatedAccess::of(access, registers);
   if (!all) return false;
@@ -75,12 +76,12 @@ uint64_t load(uint64_t address, uint64_t size) {
   return out;
 }
 
-// What the processor's flags are behind an operation on two values of one size, and what it comes to.
+// Returns the result of an operation on two values of one size; sets the processor's flags in `flags`.
 template <typename T>
 uint64_t operate(Access::Simple::Operation operation, T to, T from, greg_t* flags) {
   using Operation = Access::Simple::Operation;
   uint64_t after = 0;
-// Below the stack pointer the compiler may keep something: the flags go behind that.
+// The compiler may keep something below the stack pointer, so the flags are pushed behind that area.
 #define POWERCUT_FLAGS "\n\tlea -128(%%rsp), %%rsp\n\tpushfq\n\tpopq %1\n\tlea 128(%%rsp), %%rsp"
 #define POWERCUT_OPERATE(name) asm(name " %2, %0" POWERCUT_FLAGS : "+r"(to), "=&r"(after) : "r"(from) : "cc")
   switch (operation) {
@@ -134,7 +135,8 @@ uint64_t widened(uint64_t value, const Access::Simple& simple) {
   return static_cast<uint64_t>(static_cast<int64_t>(value << above) >> above);
 }
 
-// Most accesses: the instruction is done here, which takes a fifth of the time of a step. False: it is another one.
+// Does the instruction here, which takes a fifth of the time of a step and works for most accesses. Returns false for
+// every other instruction.
 bool done_here(const Access& access, greg_t* registers) {
   using Operation = Access::Simple::Operation;
   const Access::Simple& simple = access.simple;
@@ -142,7 +144,7 @@ bool done_here(const Access& access, greg_t* registers) {
   const bool loads = !simple.to_memory || compares, moves = simple.operation == Operation::kMove;
   if (simple.operation == Operation::kNone || !(loads || moves)) return false;
   const uint64_t address = access.ranges[0].address;
-  // An end of the pool that it reaches over.
+  // The instruction reaches over an end of the pool.
   if (!closed_area().holds(address + access.ranges[0].size - 1)) return false;
   const uint64_t general = simple.general < 0 ? simple.constant : value_of(registers, simple.general);
   if (simple.to_memory && moves) {
@@ -152,7 +154,8 @@ bool done_here(const Access& access, greg_t* registers) {
     const uint64_t to = simple.to_memory ? there : general, from = simple.to_memory ? general : widened(there, simple);
     const uint64_t value = operate(simple, to, from, &registers[REG_EFL]);
     if (!compares) {
-      // A half of a register leaves zeroes above it; less leaves what was there.
+      // An operation on half of a register leaves zeroes above; an operation on less leaves the bytes above as they
+      // were.
       const uint64_t kept = simple.size >= 4 ? 0 : general >> simple.size * CHAR_BIT << simple.size * CHAR_BIT;
       const uint64_t mask = simple.size == 8 ? ~uint64_t{0} : (uint64_t{1} << simple.size * CHAR_BIT) - 1;
       registers[simple.general] = static_cast<greg_t>(kept | (value & mask));
@@ -164,12 +167,12 @@ bool done_here(const Access& access, greg_t* registers) {
 
 enum class Seen : uint8_t { kDone, kStep, kWholePage };
 
-// Takes in what the instruction accesses by its operands.
+// Takes in the bytes that the instruction accesses by its operands.
 Seen by_operands(uint64_t fault, const ucontext_t& context, greg_t* registers) {
   Access access;
   steps.decode(&context, &access);
   switch (access.kind) {
-    case Access::Kind::kFlush:  // of no byte, and of no use in an ordinary file
+    case Access::Kind::kFlush:  // a flush accesses no byte, and is of no use in an ordinary file
       registers[REG_RIP] += access.length;
       return Seen::kDone;
     case Access::Kind::kRepeatedMove:
@@ -185,14 +188,14 @@ Seen by_operands(uint64_t fault, const ucontext_t& context, greg_t* registers) {
       return Seen::kWholePage;
   }
   const std::span ranges = std::span(access.ranges).first(access.count);
-  // Bits far from the operand, tables behind it, an operand that is not listed.
+  // The fault is outside of all operands: bits far from an operand, a table behind it, an operand that is not listed.
   const auto covers = [fault](const Access::Range& range) { return fault - range.address < range.size; };
   if (std::ranges::none_of(ranges, covers)) return Seen::kWholePage;
   for (const Access::Range& range : ranges) access_range(range, access.masked);
   return done_here(access, registers) ? Seen::kDone : Seen::kStep;
 }
 
-// Its turn lasts until stepped() where the instruction runs alone.
+// The thread's turn lasts until stepped() where the instruction runs alone.
 void faulted(int number, siginfo_t* info, void* raw) {
   const Alone turn;
   ucontext_t& context = *static_cast<ucontext_t*>(raw);
@@ -235,13 +238,13 @@ void stepped(int number, siginfo_t* info, void* raw) {
 
 bool see_unannounced(powercut_read_log* log) {
   steps.log = log;
-  // It lies beside this library, whose run path leads there.
+  // The library lies beside this one, whose run path leads there.
   void* const library = dlopen(POWERCUT_DECODE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) {
     steps.decode = reinterpret_cast<powercut_decode_function*>(dlsym(library, "powercut_decode"));
   }
   struct sigaction action{};
-  // Calls of a thread that is stopped go on afterwards.
+  // Calls of a thread that is stopped go on after the signal.
   action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART;
   action.sa_sigaction = faulted;
   sigaction(SIGSEGV, &action, nullptr);

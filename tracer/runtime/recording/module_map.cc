@@ -19,7 +19,7 @@ std::string executable_path() {
   return length > 0 ? std::string(path, static_cast<size_t>(length)) : std::string();
 }
 
-// Absolute and without links, so that the same library has the same name in every trace.
+// Returns the absolute path without links, so that a library has one name in every trace.
 std::string canonical_path(const char* name) {
   if (name == nullptr || *name == '\0') return executable_path();
   char* resolved = realpath(name, nullptr);
@@ -63,7 +63,7 @@ const ModuleMap::Range* ModuleMap::lookup(uint64_t address) const {
 std::optional<ModuleMap::Place> ModuleMap::find(uint64_t address) {
   const Range* range = lookup(address);
   if (range == nullptr) {
-    // Perhaps of a library that was loaded since.
+    // The address may be of a library that was loaded since.
     refresh();
     range = lookup(address);
   }

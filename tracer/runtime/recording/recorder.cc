@@ -40,7 +40,8 @@ void Recorder::append_store(uint64_t addr, uint64_t size, uint32_t flags, const 
   Event event;
   event.kind = (flags & POWERCUT_STORE_NT) != 0 ? EventKind::kNtStore : EventKind::kStore;
   event.flags = static_cast<uint8_t>(flags & kFlagMask);
-  // A piece whose first one lay outside of the pool, or behind which another thread did something, is a store.
+  // A piece counts as a store of its own if its first piece lay outside of the pool, or another thread's event came in
+  // between.
   if (piece_of_ != thread_) event.flags &= static_cast<uint8_t>(~kStoreContinues);
   event.thread = thread_;
   event.stack = stack;
@@ -53,7 +54,8 @@ void Recorder::append_store(uint64_t addr, uint64_t size, uint32_t flags, const 
 void Recorder::store(uint64_t addr, uint64_t size, uint32_t flags, const void* value, const void* pc,
                      const void* frame) {
   if ((flags & POWERCUT_STORE_CONTINUES) == 0) piece_of_.reset();
-  // Clip to the pool. Differences from the base, so that a pool at the end of the address space is fine.
+  // Clips the store to the pool. Differences from the base are compared, so that a pool at the end of the address space
+  // is fine.
   const uint8_t* bytes = static_cast<const uint8_t*>(value);
   if (addr < base_) {
     const uint64_t outside = base_ - addr;
@@ -81,7 +83,7 @@ void Recorder::store(uint64_t addr, uint64_t size, uint32_t flags, const void* v
 }
 
 void Recorder::flush(uint64_t addr, uint32_t kind, const void* pc, const void* frame) {
-  // The line, not the byte: a flush of an address before the pool may still be of its first line.
+  // The line is tested, not the byte: a flush of an address before the pool may still be of the pool's first line.
   const uint64_t line = addr & ~(kLineSize - 1);
   if (line + kLineSize <= base_ || line >= base_ + size_) return;
   Event event;

@@ -1,4 +1,4 @@
-// Stack ids: the recorder remembers the stack of each call site, and must notice every other one. Frames are made by
+// Stack ids: the recorder remembers the stack of each call site, and must notice every other stack. Frames are made by
 // hand: two words each, the caller's frame and the return address, as the compiler lays them out.
 #include "tracer/runtime/recording/recorder.h"
 

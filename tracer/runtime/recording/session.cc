@@ -1,9 +1,9 @@
-// The recorder of programs that run without the engine: powercut/trace.h and its environment variables, and
+// The recorder of programs that run without the engine. It serves powercut/trace.h and its environment variables, and
 // `powercut record`, which sets POWERCUT_STREAM and POWERCUT_POOL_FILES.
 //
-// Threads are real here. One lock makes one order of all events; it is held from the begin to the end of a
-// read-modify-write, so that what is read from memory is what that instruction stored. A plain store runs after
-// its hook let the lock go: two threads that race on the same bytes may be recorded in the other order.
+// Threads are real here. One lock makes one order of all events. The lock is held from the begin to the end of a
+// read-modify-write, so that the bytes read from memory are the bytes that the instruction stored. A plain store runs
+// after its hook let the lock go: two threads that race on the same bytes may be recorded in the other order.
 #include "tracer/runtime/recording/session.h"
 
 #include <pthread.h>
@@ -36,12 +36,12 @@ namespace {
 
 // A thread's number is good for one trace only.
 struct ThisThread {
-  uint64_t trace = 0;  // 0: none
+  uint64_t trace = 0;  // 0: no trace
   uint32_t number = 0;
-  // The thread holds the session's lock. What it does meanwhile is the recorder's own (it may call a malloc that
-  // the program brought and that is instrumented) or a signal handler's, and cannot be recorded.
+  // True while the thread holds the session's lock. Events meanwhile cannot be recorded. They are a signal handler's,
+  // or the recorder's own: the recorder may call a malloc that the program brought and that is instrumented.
   bool inside = false;
-  uint32_t skipped_rmws = 0;  // begun while nothing could be recorded: their ends are skipped, too
+  uint32_t skipped_rmws = 0;  // how many began while nothing could be recorded: their ends are skipped, too
 };
 constinit thread_local ThisThread this_thread;
 
@@ -77,12 +77,12 @@ class Session {
   powercut_sink sink();
   void follow(const char* schedule);
   void set_windows();
-  // Takes the lock. Null: nothing may be recorded now, and the lock was not taken.
+  // Takes the lock and returns the trace. Returns null, without the lock, if nothing may be recorded now.
   ProgramTrace* lock();
-  // The same, and makes the calling thread the trace's. Null also while the trace need not hear of anything.
+  // As lock(), and makes the calling thread the trace's. Returns null also while the trace need not hear of anything.
   ProgramTrace* enter();
   void leave();
-  // Makes the calling thread the trace's.
+  // Makes the calling thread the thread of the trace's next events.
   void number_thread();
   // Calls `action` with the trace, if there is something to record.
   template <typename Action>
@@ -93,23 +93,23 @@ class Session {
   std::string path_;
   uint64_t base_ = 0, size_ = 0;
   std::unique_ptr<ProgramTrace> recorder_;
-  StreamTrace* stream_ = nullptr;  // recorder_, if it is one
+  StreamTrace* stream_ = nullptr;  // the same object as recorder_, if it is a stream
   bool wants_loads_ = false;
   pid_t process_ = 0;
-  uint64_t trace_ = 0;  // which trace of this process, from 1
+  uint64_t trace_ = 0;  // number of the trace in this process, from 1
   uint32_t threads_ = 0;
   bool has_key_ = false;
   pthread_key_t key_{};  // its destructor tells of a thread's end
 };
 
-// Never destroyed: hooks run until the last thread has gone.
+// The session is never destroyed: hooks run until the last thread has gone.
 Session& session() {
   static Session& instance = *new Session;
   return instance;
 }
 
 ProgramTrace* Session::lock() {
-  settle();  // before anything else that this thread has recorded
+  settle();  // before anything else of this thread is recorded
   if (this_thread.inside) return nullptr;
   this_thread.inside = true;
   mutex_.lock();
@@ -131,7 +131,8 @@ ProgramTrace* Session::enter() {
 
 void Session::number_thread() {
   if (this_thread.trace != trace_ && follows_schedule()) {
-    // Its threads have numbers that are the same in every schedule, and it tells of their begins and ends.
+    // The threads of a schedule have numbers that are the same in every schedule, and the schedule tells of their
+    // begins and ends.
     this_thread.trace = trace_;
     this_thread.number = scheduled_number();
   } else if (this_thread.trace != trace_) {
@@ -238,7 +239,7 @@ void Session::set_windows() {
   if (wants_loads_) __powercut_load_window = stream_->window();
 }
 
-// Where the program dies, what it did until then is all there is to tell of the schedule that it died in.
+// If the program dies, the recording up to then is all that can be told of the schedule.
 void Session::follow(const char* schedule) {
   const ScheduleRecorder recorder = {
       .sink = sink(),
@@ -275,16 +276,16 @@ void Session::follow(const char* schedule) {
 }
 
 void Session::with_stream(const std::function<void(StreamTrace&)>& action) {
-  // The numbers of threads are given when they do something that is recorded.
+  // A thread gets its number at its first event that is recorded.
   if (lock() == nullptr) return;
   if (stream_ != nullptr) {
     stream_->begins_event();
-    // Calls on a device are all that there is to record.
+    // Calls on a device are the only events of a recording that has a device.
     if (stream_->has_device() && stream_->active()) number_thread();
     if (this_thread.trace == trace_) stream_->set_thread(this_thread.number);
     if (follows_schedule()) stream_->set_thread(scheduled_number());
     action(*stream_);
-    // The first of them has begun the stream.
+    // The first call on the device has begun the stream.
     if (stream_->has_device() && stream_->active()) number_thread();
     set_windows();
   }
@@ -335,7 +336,7 @@ void Session::end_at_once(int status) {
 }
 
 void Session::forked() {
-  // Also before anything is recorded: a child may be the one that works on the pool.
+  // The call is made also before anything is recorded: a child may be the process that works on the pool.
   if (ProgramTrace* trace = lock()) {
     trace->forked();
     leave();
@@ -349,7 +350,7 @@ void Session::abandon() {
   powercut_set_sink(nullptr);
   recorder_->abandon();
   stream_ = nullptr;
-  // Another thread of the parent may have been at work in it: left as it is.
+  // Another thread of the parent may have been at work in the recorder: it is left as it is.
   static_cast<void>(recorder_.release());
 }
 
@@ -437,7 +438,7 @@ void powercut_trace_pool(void* base, size_t size) {
   powercut::runtime::session().set_pool(reinterpret_cast<uint64_t>(base), size);
 }
 
-// What powercut/mark.h calls.
+// The header powercut/mark.h calls the following functions.
 void __powercut_mark_begin(unsigned kind, const void* key, unsigned long key_size, const void* value,
                            unsigned long value_size) {
   powercut::runtime::session().operation_begins(kind, {static_cast<const uint8_t*>(key), key_size},

@@ -1,4 +1,5 @@
-// Tracing without the engine: when a trace is complete, and whose it is. Calls the hooks as instrumented code does.
+// Tracing without the engine: when a trace is complete, and which process it belongs to. The test calls the hooks as
+// instrumented code does.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ class SessionTest : public testing::Test {
     const int value = offset;
     __powercut_store(pool + offset, sizeof value, 0, &value);
   }
-  // Kinds, threads and offsets of the events, e.g. "7:0 1:0@8".
+  // Returns kinds, threads and offsets of the events, e.g. "7:0 1:0@8".
   std::string events() const {
     TraceError error;
     const auto reader = TraceReader::open(path_, &error);

@@ -34,10 +34,10 @@ struct StackIds::Impl {
   Define define;
   std::unordered_map<std::vector<uint64_t>, uint32_t, AddressesHash, AddressesEqual> ids;
 
-  // The stack that was last met at a call site with this frame: almost always the one that is there again. Comparing
-  // the walk with it is cheaper than storing, hashing and looking up, and as exact.
+  // The stack that was last met at a call site with this frame: almost always the present stack. Comparing the walk
+  // with it is cheaper than storing, hashing and looking up, and as exact.
   struct Recent {
-    const uint64_t* addresses = nullptr;  // those of a key of `ids`
+    const uint64_t* addresses = nullptr;  // addresses of a key of `ids`
     uint32_t count = 0, id = 0;
   };
   static constexpr size_t kRecent = 1024;

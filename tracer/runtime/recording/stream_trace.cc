@@ -15,23 +15,24 @@ namespace powercut::runtime {
 namespace {
 
 constexpr size_t kBuffer = 1 << 20;
-// More would say nothing new.
+// How many differences are told: more would say nothing new.
 constexpr uint32_t kMostTold = 4;
-// What a recording lacks where the compiler had no plugin.
+// Says which events a recording lacks if the compiler had no plugin.
 constexpr const char* kCallbacks =
     "nothing is stored, flushed or fenced by inline assembly or by libraries that were not rebuilt: the program is "
     "instrumented by -fsanitize=thread, which does not see these";
 constexpr const char* kNoOrder =
     "several threads stored to the pools, and -fsanitize=thread does not tell in which order: a compiler with a plugin "
     "('powercut doctor' lists them) does";
-// The flags of a stream's store are those of the hooks.
+// The flags of a stream's store are the flags of a hook's store.
 static_assert(uint32_t{kPowercutStoreNt} == POWERCUT_STORE_NT);
 static_assert(uint32_t{kPowercutStoreAtomic} == POWERCUT_STORE_ATOMIC);
 static_assert(uint32_t{kPowercutStoreString} == POWERCUT_STORE_MEMCALL);
 static_assert(uint32_t{kPowercutStoreRmw} == POWERCUT_STORE_RMW);
 static_assert(uint32_t{kPowercutStoreContinues} == POWERCUT_STORE_CONTINUES);
 
-// Appends to `path`; a file descriptor of our own could be closed, or meant, by the program.
+// Appends to `path`, which is opened anew: the program could close a descriptor of the runtime's, or mean it by a
+// number.
 int append(const std::string& path, int flags, const void* bytes, size_t size) {
   const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | flags, 0644);
   if (fd < 0) return errno;
@@ -159,7 +160,7 @@ void StreamTrace::store(uint64_t addr, uint64_t size, uint32_t flags, const void
   const uint8_t* bytes = static_cast<const uint8_t*>(value);
   const uint64_t end = addr + size;
   in_pieces_ = in_pieces_ && (flags & POWERCUT_STORE_CONTINUES) != 0;
-  flags &= ~uint32_t{POWERCUT_STORE_IN_STEP};  // nothing that a stream knows
+  flags &= ~uint32_t{POWERCUT_STORE_IN_STEP};  // a flag that a stream does not know
   uint64_t at = addr;
   for (powercut_range piece; powercut_ranges_next(ranges_.get(), &at, end, &piece);) {
     const powercut_site where = site(pc, frame);
@@ -276,7 +277,7 @@ void StreamTrace::set_size(uint32_t pool, int fd, powercut_site site) {
 }
 
 void StreamTrace::mapped(int fd, uint64_t address, uint64_t length, uint64_t offset, bool shared) {
-  // Whatever was there before is gone.
+  // Any earlier mapping at these addresses is gone.
   unmapped(address, length);
   const std::optional<uint32_t> pool = touch(fd);
   if (!pool) return;
@@ -325,7 +326,7 @@ void StreamTrace::written(uint32_t pool, int fd, uint64_t offset, const void* by
 void StreamTrace::write_file(uint32_t pool, uint64_t offset, const void* bytes, uint64_t size, powercut_site site) {
   const uint8_t* from = static_cast<const uint8_t*>(bytes);
   while (size != 0) {
-    // A sector's bytes are in one record.
+    // The bytes of a sector are in one record.
     const uint64_t most =
         files_.all()[pool].block ? kPowercutMostStore - offset % kPowercutMostStore : uint64_t{kPowercutMostStore};
     const uint64_t piece = std::min<uint64_t>(size, most);

@@ -1,5 +1,5 @@
-// Recording into a stream: what becomes of mappings, system calls, forks and a second process. Calls the hooks as
-// instrumented code does; each test records a process of its own, since a process has one recording.
+// Recording into a stream: its records of mappings, system calls, forks and a second process. The tests call the hooks
+// as instrumented code does; each test records a process of its own, since a process has one recording.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -57,7 +57,7 @@ class MappedFiles final : public FileCalls {
 class StreamTraceTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (getenv("POWERCUT_STREAM") != nullptr) return;  // the recorded process has the folder of the one that started it
+    if (getenv("POWERCUT_STREAM") != nullptr) return;  // the recorded process uses its parent's folder
     folder_ = std::filesystem::temp_directory_path() / ("powercut-stream-" + std::to_string(getpid()));
     std::filesystem::create_directory(folder_);
   }
@@ -65,8 +65,8 @@ class StreamTraceTest : public testing::Test {
 
   std::string path(const std::string& name) const { return folder_ / name; }
 
-  // Runs `body` in a process with the environment of a recording. Returns its exit status. The program is this one,
-  // started anew for the filter below: the environment is read when the runtime is loaded.
+  // Runs `body` in a process with the environment of a recording. Returns the process's exit status. The process is
+  // this program, started anew for the filter below: the environment is read when the runtime is loaded.
   int record(const std::function<void()>& body) {
     if (getenv("POWERCUT_STREAM") != nullptr) {
       body();
@@ -86,7 +86,7 @@ class StreamTraceTest : public testing::Test {
     waitpid(child, &status, 0);
     return status;
   }
-  // In the recorded process: the folder of the one that started it.
+  // Returns the folder of the parent process; called in the recorded process.
   static std::string file(const std::string& name) { return std::string(getenv("POWERCUT_TEST_FOLDER")) + "/" + name; }
   static int open_pool(const std::string& name) {
     const int fd = open(file(name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
@@ -107,7 +107,7 @@ class StreamTraceTest : public testing::Test {
     EXPECT_TRUE(found) << error.message();
     return found.value_or(StreamSurvey{});
   }
-  // Stores, flushes, fences and cuts of the converted trace: "s8=5 f0 F".
+  // Returns stores, flushes, fences and cuts of the converted trace: "s8=5 f0 F".
   std::string events() const {
     TraceError error;
     const StreamSurvey known = survey();
@@ -168,7 +168,7 @@ TEST_F(StreamTraceTest, WhatWasInThePoolBeforeIsItsFirstContents) {
   ASSERT_EQ(record([] { store(map(open_pool("a")), 1); }), 0);
   const std::string text = events();
   EXPECT_EQ(text.substr(text.find('|')), "| s0=1 ");
-  // The line of the page that is not zero, and nothing else.
+  // The trace holds the line of the page that is not zero, and nothing else.
   EXPECT_EQ(std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(text.find('|')), 's'), 1);
 }
 
@@ -214,7 +214,7 @@ TEST_F(StreamTraceTest, AForkIsNotedAndTheChildIsNotRecorded) {
   EXPECT_EQ(events(), "| s0=1 s2=3 ");
   ASSERT_EQ(survey().notes.size(), 2u);
   EXPECT_EQ(survey().notes[0].kind, kPowercutNoteFork);
-  // What it stored is in the pool and not in the stream.
+  // The bytes that the child stored are in the pool and not in the stream.
   EXPECT_EQ(survey().notes[1].kind, kPowercutNoteUnseen);
 }
 

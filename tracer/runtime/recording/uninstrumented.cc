@@ -14,7 +14,8 @@ namespace powercut::runtime {
 namespace {
 
 constexpr const char* kRuntime = "libpowercut_rt.so";
-// Parts of the C and C++ runtime, whose effects on memory the pass replaces or announces, and what this library needs.
+// Parts of the C and C++ runtime, whose effects on memory the pass replaces or announces, and libraries that this one
+// needs.
 constexpr std::array kSystem = {"libc.",        "libm.",      "libpthread.", "libdl.",     "librt.",      "ld-linux",
                                 "libgcc_s.",    "libstdc++.", "libc++",      "linux-vdso", "libpowercut", "libasan.",
                                 "libclang_rt.", "libunwind.", "libabsl_",    "libxxhash.", "libzstd."};
@@ -26,7 +27,7 @@ bool of_system(std::string_view file) {
   return std::ranges::any_of(kSystem, [&](const char* start) { return file.starts_with(start); });
 }
 
-// A function of the C library by name.
+// Returns whether the name is a function of the system's libraries.
 bool of_system_function(const char* name) {
   Dl_info info{};
   void* const address = dlsym(RTLD_DEFAULT, name);
@@ -34,7 +35,7 @@ bool of_system_function(const char* name) {
          of_system(file_name(info.dli_fname));
 }
 
-// Whether the module names this library among those that it needs, as `powercut cc` links it.
+// Returns whether the module names this library among the libraries that it needs, as `powercut cc` links it.
 bool instrumented(const link_map& module) {
   const char* strings = nullptr;
   for (const ElfW(Dyn)* entry = module.l_ld; entry->d_tag != DT_NULL; ++entry) {

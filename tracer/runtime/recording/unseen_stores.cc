@@ -12,9 +12,9 @@ namespace {
 
 constexpr uint64_t kPage = PoolShadow::kPage;
 constexpr uint64_t kPiece = 16 * kPage;  // read at once
-// So much is always looked at: some ten microseconds.
+// Up to this many bytes are always compared: some ten microseconds.
 constexpr uint64_t kFew = 64 * kPage;
-// A look at more takes one part of so many of the time.
+// A look at more bytes takes one part in this many of the time.
 constexpr uint64_t kShare = 20;
 // How long another thread may take from the announcement of a store to the store.
 constexpr int kMostWaits = 1000;
@@ -87,14 +87,14 @@ UnseenStores::Differences UnseenStores::look_at(uint64_t address, uint64_t lengt
 UnseenStores::Differences UnseenStores::compare(const std::vector<Piece>& pieces, bool others) {
   Differences out;
   if (pieces.empty()) return out;
-  // Not through the mapping: the program may have protected it.
+  // The bytes are not read through the mapping: the program may have protected it.
   const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   if (memory < 0) return out;
   int waits = others ? kMostWaits : 0;
   std::vector<uint8_t> bytes(kPiece);
   for (const Piece& piece : pieces) {
     uint64_t at = piece.address;
-    // A page may be mapped in part, or no longer.
+    // A page may be mapped in part, or not any more.
     for (powercut_range mapped; powercut_ranges_next(ranges_, &at, piece.address + piece.length, &mapped);) {
       for (;; --waits) {
         // Behind the end of the file there is nothing to read.

@@ -1,7 +1,7 @@
-// Stand-ins for the functions that tell the time. Where a scheduler has a clock of its own (thread_hooks.h), all clocks
-// are that one, so that what a program does with the time is a function of its schedule.
+// Stand-ins for the functions that tell the time. If a scheduler has a clock of its own (thread_hooks.h), all clocks
+// show its time. A program's use of the time is then a function of its schedule.
 //
-// Not covered: clock(), times() and getrusage(), and what code without instrumentation asks.
+// Not covered: clock(), times() and getrusage(), and calls of code without instrumentation.
 #include <sys/time.h>
 #include <time.h>
 
@@ -13,7 +13,7 @@ using powercut::runtime::scheduled_thread;
 
 namespace {
 
-// When the clock began: 2026-01-01.
+// The time at which the clock began: 2026-01-01.
 constexpr uint64_t kBegan = 1'767'225'600;
 constexpr uint64_t kSecond = 1'000'000'000;
 
@@ -55,7 +55,7 @@ int __powercut_timespec_get(timespec* out, int base) {
   return __powercut_clock_gettime(CLOCK_REALTIME, out) == 0 ? base : 0;
 }
 
-// std::chrono's clocks answer by a number of nanoseconds.
+// The clocks of std::chrono return a number of nanoseconds.
 #define POWERCUT_STEADY_NOW "_ZNSt6chrono3_V212steady_clock3nowEv"
 #define POWERCUT_SYSTEM_NOW "_ZNSt6chrono3_V212system_clock3nowEv"
 int64_t libstdcpp_steady_now() asm(POWERCUT_STEADY_NOW);

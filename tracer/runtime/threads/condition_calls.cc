@@ -1,12 +1,12 @@
-// Stand-ins for condition variables: pthread's, C11's, which glibc makes of them, and the functions of
+// Stand-ins for condition variables: pthread's, C11's (which glibc makes of pthread's), and the functions of
 // std::condition_variable that are not inline.
 //
 // Under a scheduler (thread_hooks.h) a condition variable is one word of its bytes, which in glibc's is zero while
-// nobody waits. A signal wakes one of those that waited when it came, and which one is the scheduler's choice: it
-// leaves a *token*, and the first of them that runs takes it. The word holds how many tokens there are, and for each
-// thread that waits how many of them came before it did, which are not for it. A token always finds a taker, since
-// there are never more of them than threads that wait. A thread that may take several takes the oldest: those that may
-// take it may take the later ones as well.
+// nobody waits. A signal wakes one of the threads that waited when the signal came, and the scheduler chooses the
+// thread. The signal leaves a *token*, and the first of these threads that runs takes the token. The word holds how
+// many tokens there are. For each waiting thread it also holds how many tokens came before the thread did: those are
+// not for the thread. A token always finds a taker, since there are never more tokens than waiting threads. A thread
+// that may take several tokens takes the oldest: every thread that may take the oldest may take the later ones as well.
 //
 // Known inaccuracy: a wait with a time limit is one turn of a waiting loop. Whether the time was up before the signal
 // is the scheduler's choice, so the limit itself is never looked at. Nobody wakes without a signal.
@@ -29,9 +29,9 @@ using powercut::runtime::unlock_mutex;
 
 namespace {
 
-constexpr uint64_t kWordAt = 16;  // in the object
+constexpr uint64_t kWordAt = 16;  // bytes from the start of the object
 
-// Who waits: four bits for each thread, and in the topmost four the tokens.
+// The waiting threads: four bits for each thread, and the number of tokens in the topmost four.
 class Waiters {
  public:
   explicit Waiters(uint64_t word) : word_(word) {}
@@ -39,7 +39,7 @@ class Waiters {
 
   void add(uint64_t thread) { set(thread, tokens() + 1); }
   bool has_token(uint64_t thread) const { return before(thread) < tokens(); }
-  // It takes its token, if it has one, and waits no more.
+  // The thread takes its token, if it has one, and waits no more.
   void remove(uint64_t thread) {
     if (has_token(thread)) {
       for (uint64_t other = 1; other <= POWERCUT_MOST_THREADS; ++other) {
@@ -58,7 +58,7 @@ class Waiters {
   static uint64_t shift_of(uint64_t thread) { return 4 * (thread - 1); }
   static constexpr uint64_t kTokens = 4 * POWERCUT_MOST_THREADS;
 
-  // 0: it does not wait.
+  // The thread's four bits; 0: the thread does not wait.
   uint64_t field(uint64_t thread) const { return word_ >> shift_of(thread) & 15; }
   bool waits(uint64_t thread) const { return field(thread) != 0; }
   uint64_t before(uint64_t thread) const { return field(thread) - 1; }
@@ -82,7 +82,7 @@ static_assert(sizeof(cnd_t) == sizeof(pthread_cond_t));
 static_assert(sizeof(std::condition_variable) == sizeof(pthread_cond_t));
 pthread_mutex_t* pthread_of(mtx_t* mutex) { return reinterpret_cast<pthread_mutex_t*>(mutex); }
 
-// A step that changes who waits.
+// Makes a step that changes the waiting threads.
 template <typename Change>
 void change(uint64_t* word, const CallSite& site, Change change) {
   const LockStep step(word, sizeof *word, site);

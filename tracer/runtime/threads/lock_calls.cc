@@ -1,16 +1,17 @@
 // Stand-ins for mutexes, spin locks and reader/writer locks of pthread, and for the mutexes of C11, which glibc makes
-// of them.
+// of pthread's.
 //
-// Under a scheduler (thread_hooks.h) they work on the lock's own bytes and call nobody. They mean by them what glibc
-// means, so that a lock which was made, or taken and given back, before somebody scheduled goes on to serve.
+// Under a scheduler (thread_hooks.h) the stand-ins work on the lock's own bytes and call nobody. The bytes have the
+// meaning that glibc gives them. A lock that was made, or taken and given back, before somebody scheduled thus goes on
+// to serve.
 //
-// Without one it is the C library's function. Where that would wait for ever for a lock that lies in a watched pool,
-// the listener is told: one thread runs target code there, and a lock that is taken stays taken, since whoever held it
-// is gone with the power. What the lock's functions do to the pool is seen as that of any other code (hooks.h,
-// powercut_alias).
+// Without a scheduler a stand-in calls the C library's function. If that function would wait for ever for a lock in a
+// watched pool, the listener is told: one thread runs target code there. A lock that is taken stays taken, since its
+// holder is gone with the power. Accesses of the lock's functions to the pool are seen as those of any other code
+// (hooks.h, powercut_alias).
 //
-// Known inaccuracies: a lock with a time limit is waited for without one. Robust mutexes and those that lend priority
-// are plain ones. Writers are not preferred, whatever the lock's attributes say: the scheduler tries all orders.
+// Known inaccuracies: a lock with a time limit is waited for without one. Robust mutexes and mutexes that lend priority
+// are plain mutexes. Writers are not preferred, whatever the lock's attributes say: the scheduler tries all orders.
 #include <pthread.h>
 #include <threads.h>
 
@@ -37,7 +38,7 @@ namespace {
 struct MutexWords {
   int lock;        // 0: free
   unsigned depth;  // of a recursive mutex
-  int owner;       // thread
+  int owner;       // number of the thread
   unsigned users;
 };
 static_assert(offsetof(__pthread_mutex_s, __owner) == offsetof(MutexWords, owner));
@@ -46,11 +47,11 @@ MutexWords* words_of(pthread_mutex_t* mutex) { return reinterpret_cast<MutexWord
 int kind_of(const pthread_mutex_t* mutex) { return LockStep::read(&mutex->__data.__kind); }
 constexpr int kTypeMask = 3, kDestroyed = -1;
 
-// Bits of __readers. kWritePhase is what glibc leaves behind, and means nothing here.
+// Bits of __readers. glibc leaves kWritePhase behind, which means nothing here.
 constexpr unsigned kWriter = 2, kReader = 8;
 unsigned readers_in(unsigned word) { return word / kReader; }
 
-// The spin locks of x86.
+// The values of a spin lock on x86.
 constexpr int kSpinFree = 1, kSpinTaken = 0;
 
 enum class Attempt { kOnce, kUntilTaken };
@@ -90,7 +91,7 @@ int* spin_word(pthread_spinlock_t* lock) { return const_cast<int*>(lock); }
 
 void give_spin(int* lock, const CallSite& site) { LockStep(lock, sizeof *lock, site).store(lock, kSpinFree); }
 
-// The lock's readers and writer, which lie apart.
+// The words of the lock's readers and of its writer, which lie apart.
 struct ReaderWriter {
   unsigned* readers;
   int* writer;

@@ -9,9 +9,9 @@
 namespace powercut::runtime {
 namespace {
 
-// A history, a step a word: `1>2` thread 1 creates 2, `1<2` it joins 2, `1w` and `1r` it changes or reads a place, `1W`
-// another place. `1?w` it comes behind the visible events at an object, `1!w` before them; with `r` it does not change
-// the object. `*` behind a use: it races.
+// A history, a step a word. `1>2`: thread 1 creates thread 2. `1<2`: thread 1 joins thread 2. `1w` and `1r`: thread 1
+// changes or reads a place; `1W`: thread 1 changes another place. `1?w`: thread 1 comes behind the visible events at an
+// object; `1!w`: before them; with `r` the thread does not change the object. `*` behind a use: the use races.
 std::string played(const std::string& history) {
   constexpr uint64_t kObject = 7, kPlace = 0x1000;
   PlaceUses uses;
@@ -37,12 +37,12 @@ std::string played(const std::string& history) {
 TEST(PlaceUses, TwoThreadsRaceForWhatOneOfThemChanges) { EXPECT_HISTORY("1>2 1w 1r 2r* 2W"); }
 
 TEST(PlaceUses, ReadersDoNotRace) {
-  // A change shows against a use of before.
+  // A change races with an earlier use.
   EXPECT_HISTORY("1>2 1r 2r 1w*");
 }
 
 TEST(PlaceUses, WhatCameBeforeAThreadWasCreatedIsBeforeAllThatItDoes) {
-  // What its creator does afterwards is not.
+  // A later use by the creator is not ordered before the created thread's.
   EXPECT_HISTORY("1w 1>2 2w 1r*");
 }
 
@@ -53,7 +53,7 @@ TEST(PlaceUses, WhatAThreadDidIsBeforeWhoHasJoinedIt) { EXPECT_HISTORY("1>2 1>3 
 TEST(PlaceUses, WhoIsCreatedAfterAJoinKnowsOfIt) { EXPECT_HISTORY("1>2 2w 1<2 1>3 3w"); }
 
 TEST(PlaceUses, WhatALockGuardsDoesNotRace) {
-  // Who does not take it, does not know.
+  // A thread that does not take the lock is not ordered behind the other uses.
   EXPECT_HISTORY("1>2 1?w 1w 1!w 2?w 2w 2!w 1r*");
 }
 

@@ -30,14 +30,14 @@ namespace powercut::runtime {
 namespace {
 
 static_assert(kMostThreads == POWERCUT_MOST_THREADS);
-// Loads of a thread that has changed nothing in between, after which its turns are told apart; and those after which it
-// is taken to wait, whatever it does.
+// Numbers of loads of a thread that has changed nothing in between. After kLooks or kQuiet loads the turns are told
+// apart; after kTooQuiet loads the thread counts as waiting, whatever it does. Other limits hold for visible loads.
 constexpr uint64_t kLooks = 8, kQuietVisible = 2, kQuiet = 4096, kTooQuiet = 100'000, kTooQuietVisible = 1000;
 constexpr int64_t kSteps = 1'000'000;
 constexpr uint64_t kKept = 5 * sizeof(uint64_t);  // registers that a function keeps below its frame
 constexpr uint64_t kDeepest = 1 << 20;            // bytes of stack that are looked at
 
-// What a thread's next instructions depend on besides memory: the registers that a call keeps, and its stack.
+// The state that a thread's next instructions depend on besides memory: the registers that a call keeps, and its stack.
 struct Live {
   const uint64_t* registers = nullptr;
   uint64_t stack = 0;  // 0: not known
@@ -65,7 +65,7 @@ class Program : Token {
     const Busy now;
     step(site);
   }
-  // An operation begins. In an order of them, once it is its turn.
+  // An operation begins. In an order of operations it begins once it is its turn.
   void operation(const CallSite& site) {
     if (!comes()) return;
     const Busy now;
@@ -97,7 +97,7 @@ class Program : Token {
   bool is_visible(uint64_t address, uint64_t size, bool changes) const {
     return places_.is_visible(address, size, changes);
   }
-  // The thread uses them now.
+  // Notes that the thread uses these bytes now.
   void use(uint64_t address, uint64_t size, bool changes) {
     if (!places_.use(mine, address, size, changes)) stop(ScheduleEnd::kMany);
   }
@@ -110,12 +110,12 @@ class Program : Token {
       if (woken) thread.state = State::kReady;
     }
   }
-  // The thread does something that others can tell, so its loop is none that only waits.
+  // The thread does something that others can tell, so its loop does not only wait.
   void acts() { me().retries.over(); }
 
   // ---- loops that wait ---------------------------------------------------------------------------------
 
-  // Whether the thread is where it was a turn ago, in the same state, and nobody has changed anything since.
+  // Returns whether the thread is where it was a turn ago, in the same state, and no thread has changed anything since.
   bool comes_again(const Live& live) {
     if (live.stack == 0) return false;
     const StackBounds& bounds = stack_bounds();
@@ -147,14 +147,16 @@ class Program : Token {
       yield();
     }
   }
-  // Where a function of the runtime was called: whatever it depends on lies in these registers, and on the stack from
-  // here on, with those that functions in between have kept.
+  // As comes_again(), for the place where a function of the runtime was called. All that the function depends on lies
+  // in these registers and on the stack from here on. The stack includes the registers that functions in between have
+  // kept.
   [[gnu::noinline]] bool is_where_it_was() {
     __builtin_unwind_init();
     uint64_t registers[6] = {};
     return comes_again({registers, reinterpret_cast<uint64_t>(__builtin_frame_address(0)) - kKept});
   }
-  // The thread reads the clock. Time stands still for one that only looks at it, until nobody else can go on.
+  // The thread reads the clock. Time stands still for a thread that only looks at the clock, until no other thread can
+  // go on.
   uint64_t on_time() {
     if (!comes()) return time_;
     const Busy now;
@@ -172,7 +174,7 @@ class Program : Token {
 
   // ---- hooks -------------------------------------------------------------------------------------------
 
-  // Whether the hook is one of the program's scheduled threads. `pc` of a load is where its hook returns to.
+  // Returns whether one of the program's scheduled threads has called the hook.
   bool comes() {
     if (busy || recorder_.records()) return false;
     ++file_->beats;
@@ -182,19 +184,19 @@ class Program : Token {
   }
   static constexpr const char* kForeign =
       "a thread that code without hooks has started works beside those that are scheduled";
-  // A thread of the process that is none of these.
+  // Notes if the process has a thread that is none of the scheduled threads.
   void look_for_foreign_threads() {
-    // The process's first thread stays there after its end, and whoever ends the process may have ended as a thread.
+    // The process's first thread stays there after its end, and the thread that ends the process may have ended before.
     const auto own = std::count_if(&threads_[1], &threads_[count_ + 1], [this](const Thread& thread) {
       return thread.state != State::kEnded || &thread == &threads_[1] || &thread == &me();
     });
     struct stat tasks{};
-    // A folder has a link for each folder in it, and two of its own.
+    // A folder has a link for each folder in it, and two links of its own.
     if (stat("/proc/self/task", &tasks) == 0 && static_cast<int64_t>(tasks.st_nlink) - 2 > own) doubt(kForeign);
   }
   Live take_live() {
     const Live out{live_, live_[6]};
-    live_[6] = 0;  // of this hook; the mem*/str* functions leave it alone
+    live_[6] = 0;  // the stack of this hook; the mem*/str* functions leave the word alone
     return out;
   }
   void tell(uint64_t kind, uint64_t a, uint64_t b, const void* value = nullptr, uint64_t size = 0) {
@@ -224,7 +226,7 @@ class Program : Token {
     if (size == 0) return;
     if (!alone()) {
       if ((flags & POWERCUT_STORE_IN_STEP) != 0) {
-        // Who changes an object of a lock has come to it by a visible event.
+        // A thread that changes an object of a lock has come to it by a visible event.
         acts();
         places_.change_lock(mine, address, size);
       } else {
@@ -234,7 +236,7 @@ class Program : Token {
           me().store = address / 8;
           if (visible) step(site);
         } else if (visible) {
-          // The pieces of a store are one access, which is visible where it begins.
+          // The pieces of a store are one access, which is visible at its first byte.
           if (!places_.find(me().store)) stop(ScheduleEnd::kMany);
         }
         use(address, size, true);
@@ -243,7 +245,7 @@ class Program : Token {
     tell(2, address, size, value, size);
     if ((flags & POWERCUT_STORE_NT) != 0 && in_pool(address)) me().flushes = true;
     recorder_.sink.store(recorder_.sink.self, address, size, flags, value, site.pc, site.frame);
-    // What the kernel has read in is there already.
+    // Bytes that the kernel has read in are in memory already.
     const auto* there = reinterpret_cast<const void*>(address);
     if (there != value && memcmp(there, value, size) == 0) return;
     if (there == value) {
@@ -268,7 +270,7 @@ class Program : Token {
     recorder_.sink.rmw_begin(recorder_.sink.self, address, size, site.pc, site.frame);
   }
   void on_rmw_end(uint64_t address, uint64_t size, uint32_t stored, const CallSite& site) {
-    // That the recording has begun it does not make it the recorder's.
+    // The recording has begun the instruction; the instruction is the program's all the same.
     const bool scheduled = !busy && mine != 0 && mine == running_;
     const Busy now;
     if (scheduled) {
@@ -383,7 +385,8 @@ class Program : Token {
     await(&thread);
     mine = number;
   }
-  // A destructor of a key. Others of the program may run after it, in up to so many rounds; it is the last one's.
+  // A destructor of a key. Destructors of the program may run after this one, in up to so many rounds; the thread
+  // leaves in the last round.
   void leaves() {
     if (mine == 0) return;
     if (++me().rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
@@ -402,7 +405,7 @@ class Program : Token {
     leaving_ = me().kernel;
     const bool last = std::all_of(&threads_[1], &threads_[count_ + 1],
                                   [](const Thread& thread) { return thread.state == State::kEnded; });
-    // The last one calls exit().
+    // The last thread calls exit().
     if (last) return;
     const uint16_t may = ready();
     const uint32_t to = may != 0 ? decide(may, 0, behind(mine, may)) : idle();
@@ -415,7 +418,7 @@ class Program : Token {
     }
     return 0;
   }
-  // Where the program has called the runtime, which keeps frame pointers.
+  // Returns where the program has called the runtime, which keeps frame pointers.
   static CallSite caller() {
     const auto* frame = static_cast<void* const*>(__builtin_frame_address(0));
     while (powercut_code(frame[1]) == POWERCUT_RUNTIME) frame = static_cast<void* const*>(frame[0]);
@@ -452,7 +455,7 @@ class Program : Token {
 
   SharedPlaces places_;
   pthread_key_t key_{};
-  // All below belongs to who has the token.
+  // All data below belongs to the thread that has the token.
   std::array<bool, kMostThreads + 1> joined_{};
   uint64_t live_[7] = {};
   std::array<uint8_t, 16> before_{};
@@ -462,7 +465,7 @@ Program* program = nullptr;
 
 void* Program::enter(void* self) {
   Program& all = of(self);
-  // Its creator waits until it has arrived.
+  // The creator waits until the new thread has arrived.
   const uint32_t number = all.count_ + 1;
   Thread& thread = all.threads_[number];
   all.run(number);
@@ -513,7 +516,7 @@ void Program::listen() {
       .current = [](void*) -> uint64_t { return busy || program->recorder_.records() ? 0 : mine; },
       .of_system = 1,
       .time = [](void* s) { return of(s).on_time(); }};
-  // Of a processor that counts nanoseconds.
+  // The cycles are those of a processor that counts nanoseconds.
   powercut_world_cycles = [](uint64_t real) { return program == nullptr ? real : program->on_time(); };
 }
 

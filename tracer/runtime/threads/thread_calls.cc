@@ -1,10 +1,10 @@
-// Stand-ins for the functions that make, end and await threads, of pthread, of C11 and of std::thread where they are
-// not inline; and for those that sleep. Under a scheduler (thread_hooks.h) a pthread_t is the number of the thread,
-// unless the scheduler's threads are the system's.
+// Stand-ins for the functions that make, end and await threads: of pthread, of C11, and of std::thread where they are
+// not inline. The functions that sleep stand here as well. Under a scheduler (thread_hooks.h) a pthread_t is the number
+// of the thread, unless the scheduler's threads are the system's.
 //
-// Known inaccuracies: attributes of a new thread are not looked at, but for whether it is detached. A thread that
-// leaves by pthread_exit does so without its destructors. What is not followed: data of a thread under a key
-// (pthread_setspecific), cancelling a thread or sending it a signal.
+// Known inaccuracies: of a new thread's attributes only the detached state is looked at. A thread that leaves by
+// pthread_exit does so without its destructors. Not followed: data of a thread under a key (pthread_setspecific),
+// cancelling a thread or sending it a signal.
 #include <pthread.h>
 #include <signal.h>
 #include <threads.h>
@@ -43,14 +43,14 @@ int detach(uint64_t thread) { return __powercut_scheduler.detach(__powercut_sche
 
 int result_of_c11(int error) { return error == 0 ? thrd_success : error == ENOMEM ? thrd_nomem : thrd_error; }
 
-// What a std::thread runs. An exception that leaves it ends the process, as in libstdc++.
+// The body of a std::thread. An exception that leaves the body ends the process, as in libstdc++.
 void* run_state(void* raw) noexcept {
   const std::unique_ptr<std::thread::_State> state(static_cast<std::thread::_State*>(raw));
   state->_M_run();
   return nullptr;
 }
 
-// A std::thread is its number.
+// A std::thread consists of its number.
 static_assert(sizeof(std::thread) == sizeof(pthread_t));
 pthread_t* number_of(std::thread* thread) { return reinterpret_cast<pthread_t*>(thread); }
 
@@ -135,7 +135,8 @@ int __powercut_thrd_create(thrd_t* out, thrd_start_t body, void* argument) {
   POWERCUT_UNLESS_SCHEDULED(thrd_create(out, body, argument));
   const CallSite site = call_site();
   uint64_t thread = 0;
-  // The int that it answers is the lower half of the register in which a pointer is answered: thrd_join takes it there.
+  // The int that `body` returns is the lower half of the register in which a pointer is returned: thrd_join takes it
+  // there.
   const int error = create(&thread, reinterpret_cast<Body>(reinterpret_cast<void*>(body)), argument);
   if (error == 0) store_object(out, thrd_t{thread}, site);
   return result_of_c11(error);
@@ -182,7 +183,7 @@ void powercut_std_start(std::thread* thread, State* state, void (*depend)()) {
   POWERCUT_UNLESS_SCHEDULED(libstdcpp_start(thread, state, depend));
   const CallSite site = call_site();
   uint64_t number = 0;
-  // On the caller's stack: no other thread knows of it.
+  // The pointer lies on the caller's stack: no other thread knows of it.
   std::thread::_State* const raw = state->get();
   if (const int error = create(&number, run_state, raw); error != 0) std::__throw_system_error(error);
   static_cast<void>(state->release());
@@ -209,7 +210,7 @@ void powercut_std_detach(std::thread* thread) {
 
 // ---- sleeping ----------------------------------------------------------------------------------------
 
-// A jump either way: to the C library's function, or to __powercut_pause, which is given the caller's state.
+// Jumps to the C library's function, or to __powercut_pause, which is given the caller's state.
 #define POWERCUT_PAUSE_OR(function)                       \
   asm("mov __powercut_scheduler@GOTPCREL(%rip), %rax\n\t" \
       "cmpq $0, 8(%rax)\n\t"                              \

@@ -14,10 +14,10 @@
 namespace powercut::runtime {
 namespace {
 
-// Turns of loops that come to nothing, and seconds of them, after which they count as waiting for ever.
+// Turns of loops that come to nothing, and seconds of such turns, after which the loops count as waiting for ever.
 constexpr uint64_t kIdleTurns = 1000;
 constexpr double kIdleSeconds = 0.5;
-// Turns in which only one thread could go on, and counted or looked at a clock, before its loop is given up.
+// Turns in which only one thread could go on, and counted or looked at a clock, before the thread's loop is given up.
 constexpr uint64_t kMostAlone = 20'000;
 
 double now() {
@@ -60,7 +60,7 @@ bool Token::has_turn(uint32_t number) const { return operates_ == 0 && (turn() =
 uint32_t Token::decide(uint16_t may, uint16_t costly, uint32_t usual) {
   if ((may & (may - 1)) == 0) return behind(0, may);
   if (file_->tail == Tail::kOrder) {
-    // Who has the turn comes first, unless it waits for others. Nobody goes back to such a schedule.
+    // The thread that has the turn goes first, unless it waits for others. Nobody goes back to such a schedule.
     const uint32_t first = turn();
     const bool can = first != 0 && first <= kMostThreads && (may >> first & 1) != 0;
     return can && (first != mine || usual == mine) ? first : usual;
@@ -117,8 +117,8 @@ void Token::await(Thread* thread) {
     system_call(SYS_futex, &thread->go, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
   }
   thread->go.store(0, std::memory_order_relaxed);
-  // One that has ended gives its memory back on its way out, which must not happen beside this thread's allocations.
-  // The first thread of the process stays in the kernel's list.
+  // A thread that has ended gives its memory back on its way out, which must not happen beside this thread's
+  // allocations. The first thread of the process stays in the kernel's list.
   for (const long gone = leaving_; gone != 0 && gone != getpid() && system_call(SYS_tgkill, getpid(), gone, 0) == 0;)
     sched_yield();
   leaving_ = 0;
@@ -176,7 +176,7 @@ uint32_t Token::idle() {
     if (threads_[number].state == State::kTurn) stop(ScheduleEnd::kNoOrder);
   }
   if (idle_ == 0) idle_since_ = now();
-  // Where turns change nothing there is another end of it.
+  // Turns that change nothing end in the deadlock below; turns that only count end in go_on_alone().
   if (loop != 0 && idle_ <= kIdleTurns) go_on_alone();
   if (loop == 0 || (++idle_ > kIdleTurns && now() - idle_since_ > kIdleSeconds)) deadlocked();
   return behind(mine, loop);

@@ -1,10 +1,10 @@
-// Stand-ins for what else threads wait in: semaphores, barriers, functions that are called once, static variables that
-// are initialised once, and futex(2), which std::atomic::wait is made of. Under a scheduler (thread_hooks.h) they work
-// on the object's own bytes, and mean by them what glibc and libstdc++ mean.
+// Stand-ins for the other waits of threads: semaphores, barriers, functions that are called once, static variables that
+// are initialised once, and futex(2), which std::atomic::wait is made of. Under a scheduler (thread_hooks.h) the
+// stand-ins work on the object's own bytes, which have the meaning that glibc and libstdc++ give them.
 //
-// Known inaccuracies: a semaphore that is waited for with a time limit is waited for without one. Of futex(2) waiting
-// and waking are followed, with or without bits, which are not looked at; requeueing and locks that lend priority are
-// not.
+// Known inaccuracies: a semaphore that is waited for with a time limit is waited for without one. Two operations of
+// futex(2) are followed, waiting and waking, and their bits are not looked at. Requeueing and locks that lend priority
+// are not followed.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -54,7 +54,7 @@ int take_semaphore(sem_t* semaphore, Attempt attempt, const CallSite& site) {
 
 // ---- barriers ----------------------------------------------------------------------------------------
 
-// glibc's struct pthread_barrier. Threads that came are counted from 1 on; those up to `round` may go.
+// glibc's struct pthread_barrier. Threads that came are counted from 1 on; the threads numbered up to `round` may go.
 struct BarrierWords {
   unsigned in, round, count;
   int shared;
@@ -75,7 +75,7 @@ int wait_at_barrier(BarrierWords* words, const CallSite& site) {
       now = LockStep::read(words);
     } while (static_cast<int>(now.round - number) < 0);
   }
-  // Whoever leaves last makes it new.
+  // The last thread to leave makes the barrier new.
   if (++now.out == now.in) now.in = now.round = now.out = 0;
   step.store(words, now);
   return last ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
@@ -104,7 +104,7 @@ void run_once(int* word, void (*function)(), const CallSite& site) {
   LockStep(word, sizeof *word, site).store(word, kOnceDone);
 }
 
-// The guard of a static variable, as the C++ ABI and libstdc++ have it.
+// The values of a static variable's guard, as the C++ ABI and libstdc++ have them.
 constexpr int kGuardNew = 0, kGuardDone = 1, kGuardRuns = 0x100;
 
 // ---- futex -------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ constexpr int kGuardNew = 0, kGuardDone = 1, kGuardRuns = 0x100;
 struct Sleeper {
   uint64_t word, thread;
 };
-// In the order in which they came, which is the kernel's; at its end zeroes.
+// The sleepers in the order in which they came, which is the kernel's order; zeroes behind them.
 constinit std::array<Sleeper, POWERCUT_MOST_THREADS> queue{};
 
 bool sleeps(uint64_t thread) {
@@ -263,7 +263,7 @@ int __powercut_pthread_barrier_destroy(pthread_barrier_t* barrier) {
   return 0;
 }
 
-// An exception may leave these two.
+// An exception may leave these two functions.
 int __powercut_pthread_once(pthread_once_t* once, void (*function)()) {
   POWERCUT_UNLESS_SCHEDULED(pthread_once(once, function));
   run_once(once, function, call_site());

@@ -12,7 +12,7 @@ void pc_reads_pre_syscall(ThreadId tid, UInt number, const UWord* args);
 void pc_reads_post_syscall(ThreadId tid, const powercut_file_call* known, const UWord* args, UWord value);
 
 /* Returns whether this thread's call that has just ended has moved the position of `fd` by `length` bytes, and no other
- * thread has moved it meanwhile. The bytes that the call read or wrote then lie before the position. */
+ * thread moved it. The bytes that the call read or wrote then lie before the position. */
 Bool pc_moved_alone(ThreadId tid, Int fd, ULong length);
 
 /* Refuses code that lies in a pool, if `protection` is of a pool's mapping: such code is read unseen. */

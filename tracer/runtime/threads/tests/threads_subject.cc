@@ -8,7 +8,7 @@
 namespace powercut::subject {
 namespace {
 
-// Others may come in between.
+// Other threads may come in between.
 void add(Counter* counter) {
   if (counter->inside++ != 0) ++counter->wrong;
   const int before = counter->value;

@@ -1,5 +1,5 @@
-// The stand-ins for what threads do (thread_hooks.h), under a scheduler that tries many orders: what must hold, holds
-// in each of them, and what may happen, happens in one.
+// The stand-ins for the functions of threads (thread_hooks.h), under a scheduler that tries many orders. A rule must
+// hold in every order; an event that may happen must happen in one.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,8 @@ using End = ToyScheduler::End;
 using Bodies = std::vector<std::function<void()>>;
 constexpr uint32_t kSeeds = 300;
 
-// A fresh state in each order; `check` sees it at the end. It holds a pointer, since `State` need not be movable.
+// Runs a fresh state in each order; `check` sees the state at the end. The state is held by a pointer, since `State`
+// need not be movable.
 template <typename State>
 void in_all_orders(const std::function<Bodies(State*)>& bodies, const std::function<void(State*, End)>& check) {
   for (uint32_t seed = 1; seed <= kSeeds; ++seed) {
@@ -55,7 +56,7 @@ TEST(Threads, WithoutASchedulerTheLibrarysOwnFunctionsRun) {
   EXPECT_NE(subject::own_number(), 0);
 }
 
-// What the other tests rely on: orders in which an update is lost exist, and are tried.
+// The other tests rely on this: orders in which an update is lost exist, and are tried.
 TEST(Threads, WithoutALockAnUpdateIsLostInSomeOrder) {
   std::set<int> values;
   in_all_orders<subject::Counter>([](auto* counter) { return twice([=] { subject::add_without_lock(counter); }); },
@@ -105,7 +106,7 @@ TEST(Threads, AMutexThatItsOwnerTakesAgainIsADeadlock) {
   std::mutex mutex;
   ToyScheduler scheduler(1);
   EXPECT_EQ(scheduler.run({[&] {
-    // The subject's own call, since this file is not instrumented.
+    // The call is the subject's own, since this file is not instrumented.
     subject::Counter* counter = reinterpret_cast<subject::Counter*>(&mutex);
     static_assert(offsetof(subject::Counter, mutex) == 0);
     *reinterpret_cast<int*>(&mutex) = 1;  // held
@@ -163,7 +164,7 @@ TEST(Threads, TwoSignalsWakeTwo) {
       });
 }
 
-// The third thread comes when the two signals were given: they are not for it.
+// The third thread comes when the two signals were given: the signals are not for it.
 TEST(Threads, ASignalIsNotForThoseThatCameLater) {
   in_all_orders<subject::Condition>(
       [](auto* condition) {
@@ -223,7 +224,7 @@ TEST(Threads, ReadersShareALockAndAWriterHasItAlone) {
   EXPECT_EQ(most, (std::set<int>{1, 2}));
 }
 
-// glibc leaves a bit behind in a lock that was written under, and understands what the stand-ins leave.
+// glibc leaves a bit behind in a lock that was written under, and understands the bytes that the stand-ins leave.
 TEST(Threads, ALockServesBeforeAndAfterASchedule) {
   subject::Readers readers;
   subject::write_alone(&readers);
@@ -281,7 +282,7 @@ TEST(Threads, ABarrierHoldsAllUntilTheLastHasCome) {
         return Bodies{meet, meet, meet};
       },
       [](auto* barrier, End end) {
-        ASSERT_EQ(end, End::kAllDone);  // the real function, below, would await the others
+        ASSERT_EQ(end, End::kAllDone);  // the real function, below, would await the other threads
         EXPECT_EQ(barrier->wrong, 0);
         EXPECT_EQ(barrier->last, 2) << "one of each round";
         EXPECT_EQ(pthread_barrier_destroy(&barrier->barrier), 0);
@@ -318,13 +319,13 @@ TEST(Threads, AnAtomicThatNobodyNotifiesLeavesThoseThatSleep) {
       [=](auto* flag) {
         return Bodies{[=] { subject::wait_until_set(flag); },
                       [=] {
-                        while (*queue == 0) __powercut_pause();  // it has looked, and sleeps
+                        while (*queue == 0) __powercut_pause();  // the thread has looked, and sleeps
                         subject::set_silently(flag);
                       }};
       },
       [=](auto*, End how) {
         EXPECT_EQ(how, End::kDeadlock);
-        memset(reinterpret_cast<void*>(begin), 0, end - begin);  // whoever sleeps is left there
+        memset(reinterpret_cast<void*>(begin), 0, end - begin);  // a sleeping thread is left there
       });
 }
 
@@ -356,8 +357,8 @@ TEST(Threads, ThreadsThatTheTargetStartsAreTheSchedulers) {
       });
 }
 
-// Whoever undoes the announced stores has undone the locks: nothing of their state lies anywhere else, and no byte
-// changes before it was announced.
+// Undoing the announced stores undoes the locks: no part of their state lies anywhere else, and no byte changes before
+// it was announced.
 TEST(Threads, UndoingMemoryUndoesTheLocks) {
   struct State {
     subject::Counter counter;

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kStack = 128 * 1024;
 constexpr int kMostTurns = 5000;
 
-// While this lives, what runs is the scheduler.
+// While an object lives, the running code is the scheduler's.
 class Outside {
  public:
   explicit Outside(uint64_t* current) : current_(current), number_(std::exchange(*current, 0)) {}
