@@ -1,5 +1,5 @@
-// Every row says what it must, of a call that the kernel has under this number. That each tracer handles the rows is
-// held by tests/house/test_file_calls.py.
+// Every row has the roles that its kind needs, and names a call that the kernel has under this number. The house test
+// tests/house/test_file_calls.py holds that each tracer handles the rows.
 #include "tracer/file_calls/file_calls.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST(FileCalls, HaveWholeNamesAndKnownRoles) {
   }
 }
 
-// The roles that a tracer takes for granted where a call does this.
+// Returns the roles that a tracer takes for granted in a call of this kind.
 std::string_view needed(int does) {
   switch (does) {
     case kPowercutReads:

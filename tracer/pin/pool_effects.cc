@@ -1,4 +1,4 @@
-// What system calls mean for the pools (the first half of pool_files.h).
+// The meaning of system calls for the pools (the first half of pool_files.h).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -11,7 +11,8 @@ namespace powercut {
 namespace pin {
 namespace {
 
-// Calls on memory that are none on files. Numbers never change; the run-time library's headers may lack the newer ones.
+// Calls on memory that are no calls on files. Their numbers never change; the run-time library's headers may lack the
+// newer ones.
 enum : uint64_t { kSendto = 44, kRecvfrom = 45, kGetrandom = 318 };
 enum : uint64_t { kMapTypeMask = 15, kMapPrivate = 2, kMapAnonymous = 32, kRemapKeepsOld = 4 };
 enum : uint64_t { kPunchHole = 2, kZeroRange = 16, kSyncNow = 4 };  // the last one is MS_SYNC
@@ -27,11 +28,11 @@ void PoolFiles::before(uint32_t thread, const SystemCall& call) {
   const powercut_file_call* const known = powercut_file_call_of(call.number);
   const powercut_call_does does = powercut_call_does_what(known);
   if (does == kPowercutUnmaps) {
-    // Afterwards the addresses may at once be another thread's.
+    // The range is unmapped before the call: after the call the addresses may at once be another thread's.
     if (!recorder_.touches_pools(call.arguments[0], to_pages(call.arguments[1]))) return;
     Recorder::Entry(recorder_, thread, Frames{nullptr, 0}).unmap(call.arguments[0], to_pages(call.arguments[1]));
   } else if (does == kPowercutExecutes) {
-    // A search along PATH tries files that are not there. Whatever follows one that is there runs without this tool.
+    // A search along PATH tries files that are not there. A program that is there goes on without this tool.
     char path[kPowercutMostText] = {};
     const size_t got = recorder_.host().copy(path, call.arguments[powercut_argument(known, 'p')], sizeof path - 1);
     if (got == 0 || (powercut_argument(known, 'F') < 0 && access(path, X_OK) != 0)) return;
@@ -64,7 +65,7 @@ Effect PoolFiles::on_file(Effect::Kind kind, uint64_t descriptor, uint64_t offse
   return effect;
 }
 
-// A call has written `length` bytes to a descriptor, perhaps to a pool.
+// Returns the effect of a call that has written `length` bytes to a descriptor, perhaps to a pool.
 Effect PoolFiles::written(const powercut_file_call& known, const uint64_t* arguments, uint64_t length) const {
   const int offset = powercut_argument(&known, 'o'), pointer = powercut_argument(&known, 'e');
   uint64_t from = offset < 0 ? kHere : arguments[offset];  // -1 of pwritev2 is kHere
@@ -82,7 +83,7 @@ Effect PoolFiles::mapped(const SystemCall& call, uint64_t address) const {
   if (effect.pool >= 0 && (flags & kMapTypeMask) == kMapPrivate) effect.kind = Effect::kPrivate;
   effect.address = address;
   effect.length = to_pages(call.arguments[1]);
-  // What was mapped there before is gone.
+  // An earlier mapping at these addresses is gone.
   if (effect.pool < 0 && recorder_.near_pools(address, effect.length)) effect.kind = Effect::kMapped;
   return effect;
 }
@@ -108,7 +109,7 @@ Effect PoolFiles::on_memory(Effect::Kind kind, uint64_t address, uint64_t length
   return effect;
 }
 
-// The first `length` bytes that the parts of a readv have room for.
+// Returns the first `length` bytes that the parts of a readv have room for.
 Effect PoolFiles::on_vector(uint64_t vector, uint64_t count, uint64_t length) const {
   Effect effect;
   for (uint64_t i = 0; i < count && length != 0; ++i) {
@@ -146,7 +147,7 @@ Effect PoolFiles::effect_of(const SystemCall& call, uint64_t result) const {
                          : on_vector(arguments[powercut_argument(known, 'v')], arguments[2], result);
     case kPowercutResizes:
       if (descriptor >= 0) return on_file(Effect::kFileLooked, arguments[descriptor], 0, 0);
-      effect.kind = Effect::kFileLooked;  // of all: the path may be any name
+      effect.kind = Effect::kFileLooked;  // all pools: the path may be any name of one
       return effect;
     case kPowercutAllocates: {
       const bool zeroes = (arguments[1] & (kPunchHole | kZeroRange)) != 0;

@@ -51,7 +51,7 @@ void PoolFiles::look(Recorder::Entry& entry, int number) {
   pool.know(status);
   resize(static_cast<uint64_t>(status.st_size));
   if (same || pool.size == 0) return;
-  // It was written under another name, and moved here. Who does so makes it durable before.
+  // The file was written under another name, and moved here. A program that does so makes the file durable before.
   const auto index = static_cast<uint32_t>(number);
   each_page(pool.path, 0, pool.size, [&](uint64_t at, const uint8_t* bytes, uint32_t size) {
     if (is_zero(bytes, size)) return;
@@ -68,7 +68,7 @@ void PoolFiles::registered(uint32_t thread, uint64_t address, uint64_t length, c
   const auto number = static_cast<uint32_t>(pools_.size());
   pools_.push_back(PoolFile());
   powercut_stream_pool(entry.stream(), kPowercutMemory, "", 0);
-  // What it holds now is what the program has started from.
+  // The present contents of the range are those that the program has started from.
   uint8_t page[kFilePage];
   for (uint64_t at = 0; at < length; at += kFilePage) {
     const size_t got = recorder_.host().copy(page, address + at, std::min(kFilePage, length - at));

@@ -2,9 +2,9 @@
 //
 //   pin -t powercut_pin.so -stream FILE [-pool FILE]... [-loads 1] -- PROGRAM ...
 //
-// Only what needs Pin is here: which calls to insert, and what they are given. What they mean is in recorder.h and
-// pool_files.h. Pin's Backtrace() takes its client lock, so no lock of ours is held around it. Known inaccuracies are
-// in README.md.
+// Only code that needs Pin is here: the calls to insert, and their arguments. The meaning of the calls is in recorder.h
+// and pool_files.h. Pin's Backtrace() takes its client lock, so no lock of the recorder's is held around it. Known
+// inaccuracies are in README.md.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,24 +25,24 @@ KNOB<std::string> stream_option(KNOB_MODE_WRITEONCE, "pintool", "stream", "", "f
 KNOB<std::string> pool_option(KNOB_MODE_APPEND, "pintool", "pool", "", "record every shared mapping of this file");
 KNOB<BOOL> loads_option(KNOB_MODE_WRITEONCE, "pintool", "loads", "0", "record loads of pools as well");
 
-// Made by main() and never deleted: callbacks may come until the process is gone.
+// main() makes both objects, and nobody deletes them: callbacks may come until the process is gone.
 Recorder* recorder;
 PoolFiles* pools;
 
-// What a thread's callback before something leaves for the one after it.
+// The state that a thread's callback before an event leaves for the callback after the event.
 struct Between {
   SystemCall call;
   UINT32 leaf, subleaf;
 };
 Between* between;  // by THREADID
 
-// Flags of a store as an argument: those of the stream in the low half.
+// Flags of a store as an argument; the low half holds the stream's flags.
 enum : UINT32 { kCompares = 1 << 16, kOnlyChanges = 1 << 17, kHasAfter = 1 << 18, kCompressed = 1 << 19 };
 
 class Backtrace {
  public:
-  // `ip` is the instruction's address and `next` that of the one behind it: a trace has return addresses. With 0 the
-  // context is past the instruction already.
+  // `ip` is the instruction's address and `next` the address behind the instruction: a trace has return addresses. With
+  // an `ip` of 0 the context is past the instruction already.
   Backtrace(const CONTEXT* context, ADDRINT ip, ADDRINT next) {
     VOID* found[kDepth];
     PIN_LockClient();
@@ -169,11 +169,11 @@ ADDRINT before_request(THREADID thread, ADDRINT arguments, ADDRINT ip, ADDRINT n
 
 // ---- instrumentation: called once for each instruction before it first runs ----
 
-// By the machine's numbers.
+// Returns the general register of the machine's number.
 REG general_register(UINT8 number) {
   static const REG kRegisters[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                                    REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-  // Of those that an address has not, any register's value will do: it is not looked at.
+  // An address that lacks this register ignores the value, so any register will do.
   return number < 16 ? kRegisters[number] : REG_RAX;
 }
 
@@ -183,7 +183,7 @@ AFUNPTR function(Function* pointer) {
 }
 
 VOID instrument_flush(INS ins, const powercut_instruction& decoded, ADDRINT ip, ADDRINT next) {
-  // One for each flush of the program, for as long as its code is.
+  // The object stands for one flush of the program, for as long as the flush's code is there.
   const powercut_instruction* const flush = new powercut_instruction(decoded);
   const REG base = general_register(flush->base), index = general_register(flush->index);
   const REG segment = flush->segment == kPowercutSegmentFs   ? REG_SEG_FS_BASE
@@ -194,7 +194,7 @@ VOID instrument_flush(INS ins, const powercut_instruction& decoded, ADDRINT ip, 
   INS_InsertThenCall(ins, IPOINT_BEFORE, function(before_flush), IARG_THREAD_ID, IARG_PTR, flush, IARG_REG_VALUE, base,
                      IARG_REG_VALUE, index, IARG_REG_VALUE, segment, IARG_ADDRINT, ip, IARG_ADDRINT, next,
                      IARG_CONST_CONTEXT, IARG_END);
-  // It changes no memory, and this CPU may not know it.
+  // The instruction changes no memory, and this CPU may not know it.
   INS_Delete(ins);
 }
 
@@ -234,7 +234,7 @@ VOID instrument_load(INS ins, UINT32 operand) {
                                IARG_MEMORYOP_SIZE, operand, IARG_END);
 }
 
-// The calls after a store, at each way out of its instruction. Returns whether there is any.
+// Inserts the calls after a store, at each way out of its instruction. Returns whether there is any way out.
 bool instrument_after(INS ins, const powercut_instruction& form) {
   bool any = false;
   for (const IPOINT point : {IPOINT_AFTER, IPOINT_TAKEN_BRANCH}) {
@@ -347,7 +347,7 @@ VOID system_call_begins(THREADID thread, CONTEXT* context, SYSCALL_STANDARD stan
   call.number = PIN_GetSyscallNumber(context, standard);
   for (UINT32 i = 0; i < 6; ++i) call.arguments[i] = PIN_GetSyscallArgument(context, standard, i);
   const int own = pools->closes_stream(call);
-  // As if the program had closed a descriptor that is not open, which is what it is to the program.
+  // The program sees a descriptor of its own that is not open, so closing it fails as if it were not.
   if (own >= 0) PIN_SetSyscallArgument(context, standard, static_cast<UINT32>(own), ~ADDRINT{0});
   pools->before(thread, call);
 }

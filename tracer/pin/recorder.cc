@@ -53,7 +53,7 @@ bool Recorder::touches_pools(uint64_t address, uint64_t size) {
   return powercut_ranges_clip(ranges_.get(), address, size, &begin) != 0;
 }
 
-// The thread, with its last store recorded; null when nothing is to be recorded of it.
+// Returns the thread, with its last store recorded; null when nothing of the thread is to be recorded.
 Recorder::Thread* Recorder::settled(uint32_t thread) {
   if (!recording()) return nullptr;
   if (thread >= kMostThreads) {
@@ -137,7 +137,8 @@ void Recorder::store_ends(uint32_t number, Outcome outcome) {
   if (thread.store.has_after) turn_.give(number);
 }
 
-// A round of a string instruction that adjoins the last one of the same place is taken for the same instruction's.
+// Returns whether a round of a string instruction adjoins the last round of the same place: then both count as one
+// instruction's.
 bool Recorder::continues_string(Thread* thread) {
   const bool string = (thread->store.flags & kPowercutStoreString) != 0;
   const Piece& first = thread->pieces.front();
@@ -243,7 +244,8 @@ void Recorder::write_out() {
   powercut_stream_flush(file_.stream());
 }
 
-// Without the lock, which a thread that does not exist in the child may hold: so everything asks recording() first.
+// The function takes no lock, since a thread that does not exist in the child may hold it. All other functions
+// therefore ask recording() first.
 void Recorder::abandon() {
   if (!recording()) return;
   abandoned_ = true;

@@ -37,7 +37,7 @@ uint64_t answer_mark(Recorder& recorder, PoolFiles& pools, uint32_t thread, uint
     recorder.note(kPowercutNoteOther, "powercut_mark_begin with an unknown kind of operation: it was not recorded");
     return 0;
   }
-  // The program may have given wrong addresses: what can be read is copied.
+  // The program may have given wrong addresses: only readable bytes are copied.
   std::vector<uint8_t> copies[kPowercutMarkWords];
   for (int i = 0; i < kPowercutMarkWords; ++i) {
     const bool text = (texts >> i & 1) != 0;

@@ -19,9 +19,9 @@ namespace powercut::pmemcheck {
 
 namespace {
 
-// Hardware keeps an aligned word whole and nothing else; pmemcheck splits wide stores into words, too.
+// Hardware keeps an aligned word whole and nothing larger; pmemcheck splits wide stores into words, too.
 constexpr uint64_t kWord = 8;
-// More than any process has, and so little that sums do not wrap.
+// An address above those of any process, and so low that sums do not wrap.
 constexpr uint64_t kMaxAddress = uint64_t{1} << 57;
 
 const char* name_of(OpKind kind) {
@@ -32,7 +32,7 @@ const char* name_of(OpKind kind) {
 
 bool is_store(const Event& event) { return event.kind == EventKind::kStore || event.kind == EventKind::kNtStore; }
 
-// Pools in the metadata: the files of a program trace; for a trace of a target, one pool without a path.
+// Returns the pools in the metadata: the files of a program trace; for a trace of a target, one pool without a path.
 std::vector<PoolFile> pools_in(const JsonField& metadata) {
   std::vector<PoolFile> pools;
   if (!metadata.has("program")) {
@@ -66,8 +66,8 @@ std::variant<std::vector<PoolFile>, TraceError> pools_of(const TraceReader& read
   return pools;
 }
 
-// In a log an address is all that tells pools apart. One that was never mapped, or where another had been mapped
-// before, gets addresses of its own behind the others.
+// Gives each pool addresses of its own, since in a log only addresses tell pools apart. A pool that was never mapped,
+// or that lies where another pool had been mapped before, gets addresses behind the others.
 void separate(std::vector<PoolFile>* pools) {
   uint64_t end = 0;
   for (const PoolFile& pool : *pools) end = std::max(end, pool.address + pool.size);
@@ -96,7 +96,7 @@ class Export {
     }
   }
 
-  // A text when the event lies outside every pool.
+  // Adds an event. Returns a text when the event lies outside every pool.
   std::optional<std::string> add(const Event& event) {
     threads_.insert(event.thread);
     switch (event.kind) {
@@ -176,7 +176,8 @@ class Export {
     }
     for (uint64_t line = event.addr / kLineSize; line <= (event.addr + size - 1) / kLineSize; ++line)
       unsaved_.insert(line);
-    // A non-temporal store needs no flush, but a log has no other way to say that the next fence makes it durable.
+    // A non-temporal store needs no flush, but a log has no other way to say that the next fence makes the store
+    // durable.
     if (event.kind == EventKind::kNtStore) {
       add(absl::StrCat("|FLUSH;0x", absl::Hex(base + event.addr), ";0x", absl::Hex(size)));
     }
@@ -187,12 +188,12 @@ class Export {
     const PoolFile* pool = pool_at(offset, 1);
     if (pool == nullptr) return absl::StrCat("a flush at offset 0x", absl::Hex(offset), ", outside every pool");
     add(absl::StrCat("|FLUSH;0x", absl::Hex(pool->address + (offset - pool->offset)), ";0x", absl::Hex(kLineSize)));
-    // As pmemcheck logs clflush, which waits for no fence.
+    // pmemcheck logs clflush with a fence, since clflush waits for none.
     if (at_once) add("|FENCE");
     return std::nullopt;
   }
 
-  // Everything visible becomes durable.
+  // Makes everything visible durable.
   std::optional<std::string> cut() {
     for (uint64_t line : unsaved_) {
       if (std::optional<std::string> wrong = flush(line * kLineSize, false)) return wrong;
@@ -224,14 +225,15 @@ class Export {
   LogWriter* log_;
   ExportResult* result_;
   Sections sections_;
-  std::map<uint32_t, std::string> operations_;  // by thread: the one that runs or ran last
+  std::map<uint32_t, std::string> operations_;  // by thread: the operation that runs or ran last
   std::map<uint32_t, std::string> stacks_;
   std::set<uint64_t> unsaved_;  // lines stored to since the last cut
   std::set<uint32_t> threads_;
   const std::string no_stack_;
 };
 
-// The number of events before the first power cut if they are all stores: what the pools held before the run.
+// Returns the number of events before the first power cut, and the cut, if all before it are stores: the pools'
+// contents before the run.
 uint64_t content_events(TraceReader* reader) {
   uint64_t count = 0;
   Event event;
@@ -247,7 +249,7 @@ std::optional<TraceError> check_paths(const std::vector<PoolFile>& pools, const 
       return TraceError{"the trace's pool is no file, so a log cannot name it", trace,
                         "Name a folder for it with --pools."};
     }
-    // pmreorder takes the last entry with START in it for the beginning, wherever it stands.
+    // pmreorder takes the last entry with START in it for the beginning of the log, wherever the entry stands.
     if (pool.path.find_first_of("|;\n") != std::string::npos || pool.path.find("START") != std::string::npos) {
       return TraceError{"the pool's path has a character or word (| ; START) that ends an entry for pmreorder",
                         pool.path, "Name a folder for its pools with --pools, or record with another path."};

@@ -10,10 +10,10 @@ namespace powercut::pmemcheck {
 
 namespace {
 
-// Limits of FORMAT.md: longer texts, and modules beyond these, do not go into a trace.
+// Limits of FORMAT.md: longer texts, and more modules, do not fit into a trace.
 constexpr size_t kMaxText = 4000, kMaxModules = 65000, kMaxDepth = 256;
 
-// The length of "0x4011a6: " at the start of `text`, 0 if there is none.
+// Returns the length of "0x4011a6: " at the start of `text`, 0 if the text has no such start.
 size_t address_prefix(std::string_view text) {
   if (!text.starts_with("0x")) return 0;
   const size_t end = text.find_first_not_of("0123456789abcdefABCDEF", 2);

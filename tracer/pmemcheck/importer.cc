@@ -15,8 +15,8 @@ namespace powercut::pmemcheck {
 
 namespace {
 
-// A flush of more lines than this ("persist the whole pool") becomes a clwb of those that were stored to: the others
-// have nothing to write back.
+// A flush of more lines than this ("persist the whole pool") becomes a clwb of the lines that were stored to: the other
+// lines have nothing to write back.
 constexpr uint64_t kManyLines = 4096;
 
 struct Snapshot {
@@ -35,8 +35,8 @@ class Import {
     const std::string_view bytes = snapshot.file->bytes();
     for (uint64_t at = 0; at < bytes.size(); at += kPage) {
       std::string_view page = bytes.substr(at, kPage);
-      // The trace's memory begins as zeros: lines of zeros behind the contents, such as pad a file for pmreorder, are
-      // none.
+      // The trace's memory begins as zeros. Lines of zeros behind the contents, which pad a file for pmreorder, are
+      // therefore left out.
       const size_t last = page.find_last_not_of('\0');
       if (last == std::string_view::npos) continue;
       page = page.substr(0, (last / kLineSize + 1) * kLineSize);
@@ -138,7 +138,7 @@ class Import {
   }
 
   void marker(const Entry& entry) {
-    // Our export wrote a marker that pmreorder would refuse as an empty section (exporter.cc).
+    // The export wrote a marker that pmreorder would refuse as an empty section (exporter.cc).
     std::string_view name = entry.text;
     if (name.starts_with(kWrappedMarker)) {
       if (name.ends_with(".END")) return;
@@ -178,8 +178,8 @@ std::variant<ImportResult, TraceError> import_log(const ImportOptions& asked) {
   const std::unique_ptr<MappedFile> log = MappedFile::open(asked.log, &error);
   if (log == nullptr) return error;
 
-  // First the files, since the trace's metadata comes before its events; this pass also judges the whole log, so that
-  // a bad one leaves nothing behind.
+  // The first pass finds the files, since the trace's metadata comes before its events. The pass also judges the whole
+  // log, so that a bad log leaves nothing behind.
   ImportResult result;
   PoolTable table;
   LogReader survey(log->bytes(), asked.log);
@@ -223,7 +223,7 @@ std::variant<ImportResult, TraceError> import_log(const ImportOptions& asked) {
   import.begin();
   LogReader reader(log->bytes(), asked.log);
   for (Entry entry; reader.next(&entry);) import.add(entry);
-  // The first pass saw the same bytes; they can only have changed under our hands.
+  // The first pass saw the same bytes; they can only have changed while the import ran.
   if (reader.error()) return *reader.error();
   import.finish();
   result.events = writer->events();

@@ -12,7 +12,7 @@ constexpr std::string_view kStartWord = "START|";
 constexpr char kNotALog[] =
     "Write the log with 'valgrind --tool=pmemcheck --log-stores=yes --log-file=FILE' and import that file.";
 
-// Engine switches of the first versions, and their pcommit, which the hardware of today does without.
+// Engine switches of the first versions of pmemcheck, and their pcommit, which today's hardware does without.
 constexpr std::string_view kOldMarkers[] = {"FREORDER",         "PREORDER",        "FAULT_ONLY",
                                             "NO_REORDER_FAULT", "DEFAULT_REORDER", "COMMIT"};
 
@@ -30,7 +30,7 @@ std::string_view trimmed(std::string_view text) {
   return end == std::string_view::npos ? std::string_view() : text.substr(0, end + 1);
 }
 
-// The digits of a hexadecimal number without 0x and leading zeros; nothing when it is none.
+// Returns the digits of a hexadecimal number without 0x and leading zeros; nothing when the text is no such number.
 std::optional<std::string_view> hex_digits(std::string_view text) {
   if (text.starts_with("0x")) text.remove_prefix(2);
   if (text.empty() || !std::all_of(text.begin(), text.end(), [](char c) { return hex_digit(c) >= 0; })) {
@@ -57,7 +57,7 @@ std::vector<std::string_view> fields_of(std::string_view text) {
   return fields;
 }
 
-// Text from a log as a message shows it: short, and free of what a terminal would obey.
+// Returns text of a log as a message shows it: short, and free of characters that a terminal would obey.
 std::string shown(std::string_view text) {
   std::string out(text.substr(0, 40));
   std::replace_if(out.begin(), out.end(), [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
@@ -106,8 +106,8 @@ bool LogReader::start() {
   return true;
 }
 
-// The length of "==12==" at the current place, with the blank after it; 0 where there is none. Valgrind starts its
-// messages so, in the middle of a line too, since the entries of the log end with none.
+// Returns the length of "==12==" at the current place, with the blank after it; 0 where there is none. Valgrind starts
+// its messages so, in the middle of a line too, since the log's entries end with no line break.
 size_t LogReader::message_prefix() const {
   const char mark = bytes_[at_];
   if ((mark != '=' && mark != '-' && mark != '*') || at_ + 1 >= bytes_.size() || bytes_[at_ + 1] != mark) return 0;
@@ -118,7 +118,7 @@ size_t LogReader::message_prefix() const {
   return end - at_ + (end < bytes_.size() && bytes_[end] == ' ' ? 1 : 0);
 }
 
-// Gathers the entry up to the next '|'; `last` when the log ends before one.
+// Gathers the entry up to the next '|'; `last` when the log ends without another '|'.
 bool LogReader::read_text(Entry* out, bool* last) {
   text_.clear();
   out->line = line_;
@@ -246,7 +246,7 @@ bool LogReader::parse_store(const std::vector<std::string_view>& fields, Entry* 
   return true;
 }
 
-// Read from the right: a path may hold semicolons.
+// The fields are read from the right: a path may hold semicolons.
 bool LogReader::parse_file(Entry* out) {
   out->kind = EntryKind::kRegisterFile;
   std::string_view rest = text_;

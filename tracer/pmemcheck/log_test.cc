@@ -1,4 +1,4 @@
-// Meaning of an entry, wrapped and interrupted logs, and the refusal of bad ones.
+// The meaning of an entry, wrapped and interrupted logs, and the refusal of bad logs.
 #include "tracer/pmemcheck/log.h"
 
 #include <gmock/gmock.h>
@@ -84,13 +84,13 @@ TEST(Log, WideStoresAndPathsWithSemicolons) {
   ASSERT_TRUE(std::holds_alternative<ImportResult>(done)) << std::get<TraceError>(done).message();
   EXPECT_EQ(std::get<ImportResult>(done).pools[0].path, "/mnt/a;b=0x1");
   const auto events = events_of(folder.file("trace"));
-  // Half of it lies behind the mapping.
+  // Half of the entry lies behind the mapping.
   EXPECT_THAT(events.back().value, ElementsAre(0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77));
 }
 
 TEST(Log, ALaterMappingReplacesAnEarlierOne) {
   const Folder folder;
-  // The header of a pool is mapped first and then the whole elsewhere, as libpmemobj does; the old place is reused.
+  // libpmemobj maps the header of a pool first and then the whole pool elsewhere; the old place is reused.
   const std::string log =
       "START|REGISTER_FILE;/mnt/a;0x10000;0x1000;0x0|STORE;0x10000;0x1;0x1|REGISTER_FILE;/mnt/a;0x80000;0x4000;0x0"
       "|REGISTER_FILE;/mnt/b;0x10800;0x1000;0x800|STORE;0x82000;0x2;0x1|STORE;0x10000;0x3;0x1|STORE;0x10800;0x4;0x1"
@@ -136,7 +136,7 @@ TEST(Log, SnapshotsComeFirst) {
   const auto events = events_of(folder.file("trace"));
   EXPECT_EQ(events[0].kind, EventKind::kStore);
   EXPECT_EQ(events[0].addr, 8192u);
-  EXPECT_EQ(events[0].value.size(), 13u * 64);  // to the end of the line with the x: what follows is zeros
+  EXPECT_EQ(events[0].value.size(), 13u * 64);  // to the end of the line with the x: zeros follow
   EXPECT_EQ(events[1].kind, EventKind::kCut);
   options.snapshots = {{"/mnt/other", folder.file("before")}};
   EXPECT_THAT(std::get<TraceError>(import_log(options)).message(),
@@ -161,14 +161,14 @@ TEST(Log, BadLogsAreRefusedWithTheirPlace) {
   EXPECT_THAT(refusal(log_of("|REGISTER_FILE;/x;0x40;0x0;0x0")), HasSubstr("a mapping of 0x0 bytes"));
   EXPECT_THAT(refusal(log_of("|REGISTER_FILE;;0x40;0x0;0x0")), HasSubstr("is not REGISTER_FILE;"));
   EXPECT_THAT(refusal(log_of("|REGISTER_FILE;/\xff;0x40;0x40;0x0")), HasSubstr("not UTF-8"));
-  EXPECT_THAT(refusal(log_of("") + log_of("")), "");  // what follows STOP belongs to somebody else
+  EXPECT_THAT(refusal(log_of("") + log_of("")), "");  // text after STOP belongs to somebody else
   EXPECT_THAT(refusal(std::string("START") + kFile + log_of("")), HasSubstr("is not REGISTER_FILE;"));
   EXPECT_THAT(refusal(std::string("START") + kFile + "|" + log_of("")), HasSubstr("a second START"));
   EXPECT_THAT(refusal(log_of("|" + std::string(5000, 'm') + ".BEGIN")), HasSubstr("a marker of more than 4096"));
   EXPECT_THAT(refusal(log_of("|" + std::string(kMaxEntry + 1, 'm'))), HasSubstr("an entry of more than 1048576"));
 }
 
-// Against one byte after the other.
+// The piece is compared with a look at one byte after the other.
 TEST(AddressSpace, LaterMappingsReplaceEarlier) {
   std::mt19937 random(1);
   for (int round = 0; round < 500; ++round) {

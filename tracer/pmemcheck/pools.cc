@@ -7,7 +7,7 @@
 namespace powercut::pmemcheck {
 
 namespace {
-// The addresses of a user's process, and more than any file has.
+// The limit of a user process's addresses, and larger than any file.
 constexpr uint64_t kMaxAddress = uint64_t{1} << 57;
 constexpr size_t kMaxPools = 4096;
 }  // namespace
@@ -29,7 +29,7 @@ std::optional<std::string> PoolTable::add(const Entry& entry) {
   }
   PoolFile& pool = pools_[found->second];
   pool.size = std::max(pool.size, entry.offset + entry.size);
-  // PMDK maps the header of a pool first, and then the whole of it elsewhere.
+  // PMDK maps the header of a pool first, and then the whole pool elsewhere.
   uint64_t& largest = largest_[entry.text];
   if (entry.size >= largest) {
     largest = entry.size;

@@ -1,4 +1,4 @@
-// Logs that nobody meant to write: every one is imported or refused with a message, and nothing is left behind.
+// Logs that nobody meant to write: every log is imported or refused with a message, and nothing is left behind.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -17,7 +17,7 @@ constexpr char kSeed[] =
     "main (a.c:9);0x1: f (b.c:2)0x1: g (c.c:3)|FLUSH;0x5400040;0x40\n==7== note\n|FENCE|a.BEGIN|STORE;0x5400ff8;"
     "0x1122334455667788;0x8|REGISTER_FILE;/mnt/pool;0x5401000;0x1000;0x1000|FLUSH;0x5400000;0x2000|a.END|STOP\n==7==\n";
 
-// Reads the log to its end, or to an error that says everything.
+// Reads the log to its end, or to an error that has a place, a text and a next step.
 void read(const std::string& log) {
   LogReader reader(log, "log");
   uint64_t place = 0;
@@ -31,7 +31,8 @@ void read(const std::string& log) {
   }
 }
 
-// Imports through files: a refused log leaves nothing behind, an accepted one can be written and read again.
+// Imports through files: a refused log leaves nothing behind; the trace of an accepted log can be written and read
+// again.
 void import(const Folder& folder, const std::string& log) {
   const auto done = import_text(folder, log);
   if (const TraceError* error = std::get_if<TraceError>(&done)) {

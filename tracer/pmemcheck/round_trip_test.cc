@@ -21,8 +21,8 @@ using testing::import_text;
 
 constexpr uint64_t kBase = 0x5400000, kSize = 0x3000;
 
-// The normal form of a log: one entry a line, flushes line by line, wide stores word by word, numbers without zeros in
-// front. This is what pmemcheck writes itself, so most generated entries are in it already.
+// Returns the normal form of a log: one entry a line, flushes line by line, wide stores word by word, numbers without
+// leading zeros. Most generated entries have this form already, since pmemcheck itself writes it.
 std::string store(bool stacks) {
   const uint64_t size = *rc::gen::element<uint64_t>(1, 2, 4, 8);
   const uint64_t address = kBase + *rc::gen::inRange<uint64_t>(0, kSize - 8) / size * size;
@@ -67,7 +67,7 @@ RC_GTEST_PROP(RoundTrip, LogToTraceToLog, (bool stacks, bool markers)) {
   const auto done = import_text(folder, log);
   RC_ASSERT(std::holds_alternative<ImportResult>(done));
   RC_ASSERT(exported(folder) == log);
-  // Once more from the log that we wrote: the same trace.
+  // The exported log, imported once more, gives the same trace.
   const auto first = events_of(folder.file("trace"));
   RC_ASSERT(std::holds_alternative<ImportResult>(import_text(folder, exported(folder))));
   RC_ASSERT(events_of(folder.file("trace")) == first);
@@ -109,7 +109,7 @@ TEST(RoundTrip, OtherFormsBecomeTheNormalForm) {
 
 class ExportTest : public ::testing::Test {
  protected:
-  // A trace with these events, of two pools.
+  // Writes a trace with these events, of two pools.
   void trace(const std::vector<OwnedEvent>& events,
              const std::string& metadata =
                  R"({"program": {"pools": [{"path": "/a/pool", "offset": 0, "size": 8192, "address": 65536},)"
@@ -189,13 +189,13 @@ TEST_F(ExportTest, ContentFromBeforeTheRunGoesIntoFiles) {
   ASSERT_TRUE(std::holds_alternative<ExportResult>(done)) << std::get<TraceError>(done).message();
   EXPECT_EQ(std::get<ExportResult>(done).content_bytes, 4096u);
   EXPECT_EQ(testing::read(folder_.file("pools/pool")), std::string(8192, '\0'));
-  // Up to a whole page, which pmreorder asks for.
+  // The file goes up to a whole page, which pmreorder asks for.
   EXPECT_EQ(testing::read(folder_.file("pools/pool.2")),
             std::string(10, '\0') + std::string(90, 7) + std::string(4096 - 100, '\0'));
   EXPECT_EQ(testing::read(folder_.file("exported")),
             "START|REGISTER_FILE;" + folder_.file("pools/pool") + ";0x10000;0x2000;0x0|REGISTER_FILE;" +
                 folder_.file("pools/pool.2") + ";0x100000;0x64;0x0|STORE;0x10001;0x9;0x1|STOP\n");
-  // Nothing is ever overwritten, and a failure takes its own files along.
+  // No file is ever overwritten, and a failed export removes its own files.
   std::filesystem::remove(folder_.file("pools/pool"));
   const auto again = export_trace(options);
   ASSERT_TRUE(std::holds_alternative<TraceError>(again));
@@ -209,7 +209,7 @@ TEST_F(ExportTest, UnalignedStoresAreTornWhereHardwareTearsThem) {
   EXPECT_EQ(exported(folder_, false), files_ + "|STORE;0x1003d;0x30201;0x3|STORE;0x10040;0x504;0x2|STOP\n");
 }
 
-// Two pools were mapped at the same place one after the other, a third never.
+// Two pools were mapped at the same place one after the other; a third pool was never mapped.
 TEST_F(ExportTest, PoolsThatSharedAnAddressAreToldApart) {
   TraceError error;
   const std::string metadata = R"({"program": {"pools": [{"path": "/a", "offset": 0, "size": 4096, "address": 65536},)"

@@ -11,9 +11,10 @@
 enum { kFeatures = 7 };
 
 static void complete(VexGuestAMD64State* state, ULong leaf) {
-  /* A processor model that ends before leaf 7 gets one. */
+  /* A processor model that ends before leaf 7 gets the leaf. */
   if ((UInt)leaf == 0 && (UInt)state->guest_RAX < kFeatures) state->guest_RAX = kFeatures;
-  /* Of every subleaf: VEX does not keep RCX for us, and the bits mean nothing in the others. */
+  /* The features are shown for every subleaf: VEX does not keep RCX for the tool, and the bits mean nothing in the
+   * others. */
   if ((UInt)leaf == kFeatures) state->guest_RBX = powercut_shown_features(kFeatures, 0, (UInt)state->guest_RBX);
 }
 

@@ -19,7 +19,7 @@ void pc_before_exec(ThreadId tid) {
   powercut_stream_flush(pc_stream());
   VG_(snprintf)(option, sizeof option, "--resume=%d:%u:%u:%u:%u:%d", pc_recorder_fd(), pc_pool_count(), pc_modules(),
                 pc_stacks(), pc_threads(), pc_thread_number(tid));
-  /* The last one of the list counts. */
+  /* The last --resume of the list counts. */
   if (first) VG_(addToXA)(VG_(args_for_valgrind), &given);
   pc_recorder_closes_on_exec(False);
 }

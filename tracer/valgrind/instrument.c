@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Adds calls of the recorder to translated code.
  *
- * VEX does not know clwb and clflushopt: translation stops before one with Ijk_NoDecode, which would raise SIGILL. The
- * block then ends here in a call of the recorder and goes on behind the instruction. So no code is ever changed or
- * searched: what is decoded is exactly where the program's control gets to, whether its code comes from a file or was
- * generated, and a program that reads its own code sees what it wrote.
+ * VEX does not know clwb and clflushopt: translation stops before such a flush with Ijk_NoDecode, which would raise
+ * SIGILL. The block then ends here in a call of the recorder and goes on behind the instruction. Code is therefore
+ * never changed or searched. The tool decodes exactly the instructions that the program's control gets to, whether the
+ * code comes from a file or was generated. A program that reads its own code sees the bytes that it wrote.
  *
  * clflush ends a block as well. VEX masks its address to 256 bytes and leaves the block by a jump that throws
- * translations away, which no x86 program needs for that; both are replaced by the same call.
- *
- * What the intermediate form does not tell (the kind of a fence, non-temporal stores, string instructions) is
+ * clflush ends a block as well. VEX masks its address to 256 bytes and leaves the block by a jump that throws
+ * translations away. No x86 program needs such a jump for a flush. One call of the recorder replaces the mask and the
+ * jump.
  * decoded from the program's bytes, which lie where VEX has just read them. */
 #include "tracer/valgrind/instrument.h"
 
@@ -27,7 +27,7 @@
 #include "tracer/valgrind/recorder.h"
 #include "tracer/valgrind/runs.h"
 
-/* The program is about to get SIGILL, which may be what it wants (ud2). */
+/* The program is about to get SIGILL, which may be its intention (ud2). */
 static void pc_unknown(Addr at) {
   const UChar* bytes = (const UChar*)at;
   const Bool trap = bytes[0] == 0x0F && (bytes[1] == 0x0B || bytes[1] == 0xB9 || bytes[1] == 0xFF);
@@ -43,11 +43,11 @@ static void pc_unknown(Addr at) {
 
 typedef struct {
   IRSB* out;
-  Addr at;       /* of the instruction */
-  Addr next;     /* the one behind it; 0 before the first */
+  Addr at;       /* address of the instruction */
+  Addr next;     /* address behind the instruction; 0 before the first one */
   UInt kind;     /* powercut_instruction_kind */
-  Bool pieces;   /* it stores more than once: the lanes of vmaskmov and its kin */
-  IRExpr* round; /* of a string instruction: how many rounds are left, this one among them */
+  Bool pieces;   /* the instruction stores more than once: the lanes of vmaskmov and its kin */
+  IRExpr* round; /* of a string instruction: how many rounds are left, this round included */
 } Block;
 
 static IRExpr* number(ULong value) { return IRExpr_Const(IRConst_U64(value)); }
@@ -62,7 +62,7 @@ static IRExpr* binop(Block* block, IRType type, IROp op, IRExpr* left, IRExpr* r
   return assign(block, type, IRExpr_Binop(op, left, right));
 }
 
-/* Both, of type I1. A null is true. */
+/* Returns the conjunction of two values of type I1. A null is true. */
 static IRExpr* both(Block* block, IRExpr* left, IRExpr* right) {
   if (left == NULL || right == NULL) return left == NULL ? right : left;
   IRExpr* wide = binop(block, Ity_I64, Iop_And64, assign(block, Ity_I64, IRExpr_Unop(Iop_1Uto64, left)),
@@ -74,7 +74,7 @@ static IRExpr* tool_word(Block* block, const ULong* word) {
   return assign(block, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, number((Addr)word)));
 }
 
-/* I1: an access at `address` may touch a pool. */
+/* Returns an I1: an access at `address` may touch a pool. */
 static IRExpr* in_window(Block* block, IRExpr* address) {
   IRExpr* offset = binop(block, Ity_I64, Iop_Sub64, address, tool_word(block, &pc_window.low));
   return binop(block, Ity_I1, Iop_CmpLT64U, offset, tool_word(block, &pc_window.span));
@@ -87,13 +87,14 @@ static IRDirty* call(Block* block, const HChar* name, void* function, IRExpr** a
   return dirty;
 }
 
-/* The helpers walk the stack: they need the program counter of this instruction. At memory accesses VEX keeps it,
- * elsewhere it may have left it out. */
+/* The helpers walk the stack, so they need the program counter of this instruction. VEX keeps the counter at memory
+ * accesses; elsewhere VEX may have left it out. */
 static void put_program_counter(Block* block) {
   addStmtToIRSB(block->out, IRStmt_Put(offsetof(VexGuestAMD64State, guest_RIP), number(block->at)));
 }
 
-/* With kLastPiece in the last round, so that the next instruction's first one is a store of its own. */
+/* Returns the flags of a round; kLastPiece in the last round makes the next instruction's first round a store of its
+ * own. */
 static IRExpr* string_flags(Block* block) {
   IRExpr* last = binop(block, Ity_I1, Iop_CmpEQ64, block->round, number(1));
   IRExpr* bit = binop(block, Ity_I64, Iop_Shl64, assign(block, Ity_I64, IRExpr_Unop(Iop_1Uto64, last)),
@@ -106,7 +107,7 @@ static void after_store(Block* block, IRExpr* address, ULong size, IRExpr* guard
   const ULong flags =
       (block->kind == kPowercutInsnNtStore ? kPowercutStoreNt : 0) | (block->pieces ? kPowercutStoreContinues : 0);
   IRExpr* all = block->kind == kPowercutInsnStringStore ? string_flags(block) : number(flags);
-  /* The window is made for accesses of up to 64 bytes; only helpers' are longer. */
+  /* The window is made for accesses of up to 64 bytes; only accesses by helpers are longer. */
   IRExpr* test = size <= 64 ? both(block, guard, in_window(block, address)) : guard;
   call(block, "pc_store", pc_store, mkIRExprVec_3(address, number(size), all), test);
 }
@@ -130,7 +131,7 @@ static IRExpr* widened(Block* block, IRType type, IRExpr* value) {
   }
 }
 
-/* I1: the compare-and-swap found what it expected. */
+/* Returns an I1: the compare-and-swap found the value that it expected. */
 static IRExpr* succeeded(Block* block, IRType type, IRTemp old, IRExpr* expected) {
   return binop(block, Ity_I1, Iop_CmpEQ64, widened(block, type, IRExpr_RdTmp(old)), widened(block, type, expected));
 }
@@ -174,7 +175,7 @@ static void add_fence(Block* block, IRStmt* statement) {
   call(block, "pc_fence", pc_fence, mkIRExprVec_1(number(kind)), NULL);
 }
 
-/* Whether the instruction whose mark is the statement number `mark` stores more than once. */
+/* Returns whether the instruction whose mark is the statement number `mark` stores more than once. */
 static Bool has_pieces(const IRSB* in, Int mark) {
   UInt stores = 0;
   for (Int i = mark + 1; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; ++i) {
@@ -185,7 +186,7 @@ static Bool has_pieces(const IRSB* in, Int mark) {
 
 static IRExpr* guest_register(Block* block, Int offset) { return assign(block, Ity_I64, IRExpr_Get(offset, Ity_I64)); }
 
-/* What the recorder has to know before the instruction's stores. */
+/* Tells the recorder all that it has to know before the instruction's stores. */
 static void begin_instruction(Block* block, const IRSB* in, Int mark) {
   block->pieces = has_pieces(in, mark);
   if (block->pieces) call(block, "pc_pieces", pc_pieces, mkIRExprVec_0(), NULL);
@@ -204,7 +205,7 @@ static void add_statement(Block* block, const IRSB* in, Int number_of) {
                         ? kPowercutInsnOther
                         : powercut_decode((const UChar*)block->at, statement->Ist.IMark.len).kind;
       addStmtToIRSB(out, statement);
-      /* Where VEX has followed a jump, it leaves the program counter at the jump. */
+      /* If VEX has followed a jump, it leaves the program counter at the jump. */
       if (block->next != 0 && block->next != block->at) put_program_counter(block);
       block->next = block->at + statement->Ist.IMark.len;
       begin_instruction(block, in, number_of);
@@ -255,7 +256,7 @@ static IRExpr* general_register(Block* block, UInt which) {
   return guest_register(block, (Int)(offsetof(VexGuestAMD64State, guest_RAX) + 8 * which));
 }
 
-/* The address of a flush. Its block ends with it, so that the guest state holds every register. */
+/* Returns the address of a flush. The block ends with the flush, so that the guest state holds every register. */
 static IRExpr* effective_address(Block* block, const powercut_instruction* flush) {
   const Long displacement = flush->displacement;
   IRExpr* sum = flush->base == kPowercutRip ? number(block->at + flush->length + (ULong)displacement)
@@ -277,22 +278,22 @@ static IRExpr* effective_address(Block* block, const powercut_instruction* flush
   return sum;
 }
 
-/* How many bytes of an instruction at `at` can be read. */
+/* Returns how many bytes of an instruction at `at` can be read. */
 static UInt readable(Addr at) {
   const UInt to_page = (UInt)(VKI_PAGE_SIZE - at % VKI_PAGE_SIZE);
   if (to_page >= kPowercutLongestInstruction) return kPowercutLongestInstruction;
   return VG_(am_is_valid_for_client)(at + to_page, 1, VKI_PROT_READ) ? kPowercutLongestInstruction : to_page;
 }
 
-/* Whether the code at `at` is what it was. */
+/* Returns whether the code at `at` differs from the given bytes. */
 static ULong pc_changed(Addr at, ULong length, ULong low, ULong high) {
   const ULong before[2] = {low, high};
   return VG_(memcmp)((const void*)at, before, length) != 0;
 }
 
-/* Valgrind notices that generated code has changed by looking at the bytes that VEX has decoded, which those of the
- * flush are not among. Where code may change, they are compared here, and the translation is given up if they differ.
- */
+/* Valgrind notices that generated code has changed by looking at the bytes that VEX has decoded. The bytes of the flush
+ * are not among them. If the code may change, its bytes are compared here, and the translation is given up if they
+ * differ. */
 static void leave_if_changed(Block* block, Addr at, ULong length) {
   const NSegment* segment = VG_(am_find_nsegment)(at);
   if (segment != NULL && segment->kind == SkFileC && !segment->hasW) return;

@@ -67,20 +67,20 @@ static void in_parent(ThreadId tid) {
   powercut_stream_note(pc_stream(), kPowercutNoteFork, "the program started a child: it was not recorded");
 }
 
-/* Neither it nor what it starts is recorded, unless it is a run. */
+/* Neither the child nor a program that it starts is recorded, unless the child is a run. */
 static void in_child(ThreadId tid) {
   if (pc_serving()) return;
   pc_recorder_abandon();
   VG_(clo_trace_children) = False;
 }
 
-/* A crash of the program must not lose what is in the buffer. */
+/* A crash of the program must not lose the records in the buffer. */
 static void before_signal(ThreadId tid, Int number, Bool alternate_stack) {
   if (pc_recording()) powercut_stream_flush(pc_stream());
 }
 
 static void kernel_reads_string(CorePart part, ThreadId tid, const HChar* what, Addr address) {
-  /* It may be a wrong pointer, or a text without an end. */
+  /* The address may be a wrong pointer, or the text may have no end. */
   SizeT size = 0;
   do {
     if ((size == 0 || (address + size) % VKI_PAGE_SIZE == 0) &&
@@ -133,7 +133,7 @@ static void pre_clo_init(void) {
   VG_(track_pre_thread_ll_create)(pc_thread_created);
   VG_(track_pre_thread_ll_exit)(pc_thread_exits);
   VG_(track_pre_deliver_signal)(before_signal);
-  /* Its reader would complain of every clwb before pc_instrument sees it. */
+  /* The core's decoder would complain of every clwb before pc_instrument sees it. */
   VG_(clo_sigill_diag) = False;
   VG_(atfork)(pc_before_fork, in_parent, in_child);
 }

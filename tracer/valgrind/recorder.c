@@ -24,18 +24,18 @@ static powercut_ranges ranges, views;
 static ULong stored;
 static powercut_stream stream;
 static UChar buffer[kBuffer];
-static size_t begun; /* `used` of the stream then */
+static size_t begun; /* `used` of the stream when the pools were defined */
 static Int stream_fd = -1;
 static Bool exited;
-static Int exit_status; /* without an exit: 0, the core does not say which signal it was */
+static Int exit_status; /* 0 without an exit: the core does not say which signal it was */
 
-/* What a thread did last, so that an annotation and the instruction beside it are one event. */
+/* The last event of a thread, so that an annotation and the instruction beside it are one event. */
 typedef enum { kDidOther, kDidFence, kDidAnnotatedFence } Did;
 
 typedef struct {
-  Bool numbered; /* it has appeared in the stream */
+  Bool numbered; /* the thread has appeared in the stream */
   UInt number;
-  Bool unfenced; /* flushed or stored since its last fence */
+  Bool unfenced; /* the thread flushed or stored since its last fence */
   Bool pieces;   /* the instruction at hand has a piece of its store in the stream */
   Bool rounds;   /* the last store was a round of a string instruction, and not its last one */
   Did did;
@@ -44,7 +44,7 @@ typedef struct {
 static Thread* threads; /* by ThreadId */
 static UInt thread_count;
 
-/* The last event of a line, in a table that forgets: where it has forgotten, an annotation is believed. */
+/* The last event of a line, in a table that forgets: an annotation of a forgotten line is believed. */
 typedef enum { kStored = 1, kStreamed, kFlushed, kAnnotated } LineState;
 static struct {
   Addr line;
@@ -71,7 +71,7 @@ void pc_recorder_closes_on_exec(Bool closes) { VG_(fcntl)(stream_fd, VKI_F_SETFD
 UInt pc_threads(void) { return thread_count; }
 Int pc_thread_number(ThreadId tid) { return threads[tid].numbered ? (Int)threads[tid].number : -1; }
 
-/* Nothing is mapped in a new program; its first thread is the one that went on. */
+/* Nothing is mapped in a new program; its first thread is the thread that went on. */
 static void resume(void) {
   const ThreadId first = 1;
   stream_fd = pc_resumed.fd;
@@ -93,7 +93,7 @@ void pc_recorder_open(const HChar* path) {
     VG_(fmsg)("powercut: cannot write %s (error %lu). Name another file with --stream.\n", path, sr_Err(file));
     VG_(exit)(1);
   }
-  /* Out of the way of the program's own descriptors. */
+  /* The descriptor moves out of the way of the program's own descriptors. */
   stream_fd = VG_(safe_fd)((Int)sr_Res(file));
   powercut_stream_begin(&stream);
 }
@@ -153,7 +153,7 @@ powercut_site pc_site(ThreadId tid) {
 }
 
 void pc_thread_created(ThreadId parent, ThreadId tid) {
-  /* The first one has no parent, and may go on for one of the program before. */
+  /* The first thread has no parent, and may go on for a thread of the program before. */
   if (threads != NULL && parent != VG_INVALID_THREADID) VG_(memset)(&threads[tid], 0, sizeof(Thread));
 }
 
@@ -172,7 +172,7 @@ void pc_thread_exits(ThreadId tid) {
 }
 
 static void too_many(const powercut_ranges* table) {
-  /* A full table forgets what lies behind the next hole in it. */
+  /* A full table forgets the mappings behind the next hole in it. */
   static Bool told = False;
   if (table->count < kPowercutMostRanges || told) return;
   told = True;
@@ -229,7 +229,7 @@ void pc_pools_end(void) {
 
 static UInt slot_of(Addr line) { return (UInt)((line / kLine * 0x9E3779B97F4A7C15ull) >> 48) % kRecent; }
 
-/* Non-temporal stores need no flush, so that they hide no cacheable one before them. */
+/* Notes a store to its lines. Non-temporal stores need no flush, so they hide no cacheable store before them. */
 static void line_stored(Addr address, ULong size, Bool nt) {
   for (Addr line = address & ~(Addr)(kLine - 1); line < address + size; line += kLine) {
     const UInt slot = slot_of(line);
@@ -242,7 +242,7 @@ static void line_stored(Addr address, ULong size, Bool nt) {
 static UChar line_state(Addr line, ThreadId tid) {
   const UInt slot = slot_of(line);
   if (recent[slot].line != line) return 0;
-  /* What another thread has flushed, this one may have to flush again. */
+  /* A line that another thread has flushed may need another flush by this thread. */
   const UChar state = recent[slot].state;
   return state <= kStreamed || recent[slot].tid == tid ? state : kStored;
 }
@@ -254,7 +254,7 @@ static void line_flushed(Addr line, ThreadId tid, LineState state) {
   recent[slot].tid = tid;
 }
 
-/* A store of any size: each part that lies in one mapping is a record. False: none does. */
+/* Records a store of any size: each part that lies in one mapping is a record. Returns false if no part does. */
 static Bool record_store(ThreadId tid, Addr address, ULong size, UInt flags) {
   const Addr end = address + size;
   powercut_site site;
@@ -288,10 +288,10 @@ void pc_store(Addr address, ULong size, ULong flags) {
   thread->rounds = recorded && string && !last;
 }
 
-/* Bytes of a pool's lines that were told of as loaded, in a table that forgets. Loaded again they tell nothing new:
- * what was stored in between can only hide what was there at first. */
+/* Bytes of a pool's lines that were recorded as loaded, in a table that forgets. A second load tells nothing new:
+ * stores in between can only hide the bytes that were there at first. */
 static struct {
-  ULong key; /* of the line; 0: none */
+  ULong key; /* key of the line; 0: none */
   ULong bytes;
 } told[kTold];
 
@@ -351,7 +351,7 @@ static void record_fence(ThreadId tid, UInt kind) {
 
 void pc_fence(ULong kind) {
   const ThreadId tid = VG_(get_running_tid)();
-  /* After the last pool is gone there may be stores and flushes left that it orders. */
+  /* After the last pool is gone there may be stores and flushes left that the fence orders. */
   if (ranges.count == 0 && !threads[tid].unfenced) return;
   const Bool counted = threads[tid].did == kDidAnnotatedFence;
   threads[tid].did = kDidFence;
@@ -364,8 +364,8 @@ void pc_rmw(Addr address, ULong size, ULong stored) {
   const Bool inside = powercut_ranges_clip(&ranges, address, size, &begin) != 0;
   UInt fence = kPowercutRmwFence;
   if (!inside) {
-    /* Its fence alone can matter. One that the system's libraries happen to execute (in printf, in exit) would hide a
-     * fence that the program forgot. */
+    /* Only the instruction's fence can matter. A fence that the system's libraries happen to execute (in printf, in
+     * exit) would hide a fence that the program forgot. */
     const LockedBy by = threads[tid].unfenced ? pc_locked_by(tid) : kIncidental;
     if (by == kIncidental) return;
     if (by == kOfLock) fence = kPowercutLockFence;

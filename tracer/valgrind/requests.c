@@ -25,8 +25,9 @@ enum {
   kPmcEmitLog = kPmcBase + 30,
 };
 
-/* What was registered and is not recorded. A program that asks about it must hear yes: PMDK's libraries register a
- * variable of theirs, and keep their other requests to themselves when it is not persistent memory then. */
+/* Ranges that were registered and are not recorded. A program that asks about such a range must hear yes: PMDK's
+ * libraries register a variable of theirs. If the variable is not persistent memory then, they keep their other
+ * requests to themselves. */
 static powercut_ranges elsewhere;
 
 static void register_mapping(Addr address, ULong length) {
@@ -36,7 +37,7 @@ static void register_mapping(Addr address, ULong length) {
     powercut_ranges_map(&elsewhere, address, length, 0, 0);
 }
 
-/* 1: all of the range is persistent memory, 2: a part, 0: nothing. */
+/* Returns 1: all of the range is persistent memory; 2: a part is; 0: nothing is. */
 static UWord is_pmem(Addr address, ULong length) {
   Addr begin;
   ULong known = powercut_ranges_clip(pc_ranges(), address, length, &begin);
@@ -44,9 +45,10 @@ static UWord is_pmem(Addr address, ULong length) {
   return known == 0 ? 0 : known == length ? 1 : 2;
 }
 
-/* libpmem asks of its own variable whether it runs under pmemcheck, and then copies small pieces in another way, byte
- * by byte: what it never tears could be torn in a recording. It hears no, unless its word is needed for what is
- * persistent memory: whatever else it says to pmemcheck is seen in what it executes. */
+/* Returns whether libpmem asks about its own variable, by which it finds out whether it runs under pmemcheck. If so,
+ * libpmem copies small pieces in another way, byte by byte: a copy that it never tears could then be torn in a
+ * recording. libpmem hears no, unless its registrations are needed to find persistent memory. All else that it says to
+ * pmemcheck shows in the instructions that it executes. */
 static Bool asks_for_itself(Addr address) {
   const HChar* object = NULL;
   VG_(DebugInfo_sect_kind)(&object, address);
@@ -78,8 +80,8 @@ static Bool pmemcheck_request(ThreadId tid, UWord* args, UWord* answer) {
       powercut_stream_marker(pc_stream(), pc_site(tid), (const HChar*)args[1]);
       return True;
     default:
-      /* Transactions, memory called clean, and statistics are for checks that powercut does otherwise: by looking at
-       * what recovery makes of every image. They are understood and change nothing. */
+      /* Transactions, memory called clean, and statistics are for checks that powercut does otherwise: it looks at the
+       * recovery of every image. Such requests are understood and change nothing. */
       return args[0] <= kPmcEmitLog;
   }
 }

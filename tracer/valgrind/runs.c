@@ -15,13 +15,13 @@ enum { kMostCode = 1 << 16 };
 const HChar* pc_stream_path;
 
 static Bool serving, running;
-static Int code_fd = -1; /* `code` of the last run: it writes it, the server reads it */
+static Int code_fd = -1; /* holds `code` of the last run: the run writes it, the server reads it */
 static struct {
   UWord count;
   Addr addresses[kMostCode];
-} code; /* what a run has translated */
+} code; /* addresses that a run has translated */
 
-/* A file without a name: the only thing that outlives a run and is seen by the server. */
+/* Returns a file without a name: only such a file outlives a run and is seen by the server. */
 static Int nameless_file(void) {
   HChar path[kPowercutMostText];
   VG_(snprintf)(path, sizeof path, "%s.code", pc_stream_path);
@@ -60,8 +60,9 @@ void pc_end_run(void) {
   if (VG_(lseek)(code_fd, 0, VKI_SEEK_SET) == 0) VG_(write)(code_fd, &code, size);
 }
 
-/* A translation is made of the bytes that the server has at the address, and is thrown away with their mapping, as any
- * other: so it is right for each run that still has them, whatever the run that asked for it had there. */
+/* Returns whether the server may translate the code. A translation is made of the bytes that the server has at the
+ * address, and is thrown away with their mapping. The translation is therefore right for each run that still has these
+ * bytes, whatever bytes the run that asked for it had there. */
 static Bool can_translate(Addr address) {
   Addr host;
   const NSegment* segment = VG_(am_find_nsegment)(address);

@@ -53,7 +53,8 @@ static Word differs(const void* node1, const void* node2) {
          VG_(memcmp)(wanted->addresses, stack->addresses, wanted->depth * sizeof(Addr)) != 0;
 }
 
-/* The core knows one section of code for each file; code in another one belongs to the file that is mapped there. */
+/* The core knows one section of code for each file; code in another section belongs to the file that is mapped
+ * there. */
 static DebugInfo* info_of(DiEpoch now, Addr address) {
   DebugInfo* info = VG_(find_DebugInfo)(now, address);
   if (info != NULL) return info;
@@ -77,9 +78,9 @@ static UInt define(powercut_stream* stream, const Addr* addresses, UInt depth) {
     const UInt module = module_of(stream, VG_(DebugInfo_get_filename)(info));
     if (module == kNoModule) break;
     frames[count].module = module;
-    /* What calls main says nothing about the program. */
+    /* The callers of main say nothing about the program. */
     last = VG_(get_fnname_kind_from_IP)(now, addresses[count]) == Vg_FnNameMain;
-    /* A trace has return addresses; these lie in the instruction itself. */
+    /* A trace has return addresses; these addresses lie in the instruction itself. */
     frames[count].offset = addresses[count] + 1 - (Addr)VG_(DebugInfo_get_text_bias)(info);
   }
   if (count == 0) return 0;
@@ -88,9 +89,9 @@ static UInt define(powercut_stream* stream, const Addr* addresses, UInt depth) {
   return pc_stacks();
 }
 
-/* The core follows a thread up to the end of the stack that it was started on. One that has another stack above that,
- * as a goroutine or a coroutine has, would have its innermost function alone: the core is told of the mapping that it
- * lies in, and of one such mapping at a time. */
+/* The core follows a thread up to the end of the stack that the thread was started on. A thread may have another stack
+ * above that end, as a goroutine or a coroutine has: the core would see its innermost function alone. The core is
+ * therefore told of the mapping that such a stack lies in, and of one such mapping at a time. */
 static void know_stack(ThreadId tid) {
   static UWord known;
   static Addr start, end;
@@ -124,7 +125,7 @@ UInt pc_stack(powercut_stream* stream, ThreadId tid) {
   return known->number;
 }
 
-/* The C library, which is one with the dynamic linker, and what lies on top of it. */
+/* The C library, which is one with the dynamic linker, and the libraries of languages on top of it. */
 typedef enum { kElsewhere, kCLibrary, kLanguageLibrary } Origin;
 
 static Origin origin_of(DebugInfo* info) {
@@ -165,7 +166,7 @@ LockedBy pc_locked_by(ThreadId tid) {
     if (VG_(get_fnname)(now, addresses[i], &function) && is_lock_operation(function)) {
       in_lock = True;
     } else if (in_lock) {
-      /* Whoever asked for it: a standard library's lock for the program, or the C library for itself. */
+      /* The lock's caller decides: a standard library locks for the program, the C library for itself. */
       return origin == kLanguageLibrary ? kOfLock : kIncidental;
     }
   }

@@ -87,7 +87,7 @@ ADDRINT Machine::make(Instruction* instruction, const Call& call) {
         value = reinterpret_cast<ADDRINT>(instruction->vector_register);
         break;
       case IARG_MEMORYOP_EA:
-        // As documented: after the instruction it is not there to ask for.
+        // Pin's documentation says that after the instruction the address cannot be asked for.
         EXPECT_EQ(call.point, IPOINT_BEFORE);
         EXPECT_FALSE(instruction->scattered);
         value = instruction->operands.at(value).address;
@@ -118,7 +118,7 @@ ADDRINT Machine::make(Instruction* instruction, const Call& call) {
     }
     values[count++] = value;
   }
-  // By the calling convention of x86-64 a function takes as many of these as it has parameters.
+  // By the calling convention of x86-64 a function takes as many of these values as it has parameters.
   using Function = ADDRINT (*)(ADDRINT, ADDRINT, ADDRINT, ADDRINT, ADDRINT, ADDRINT, ADDRINT, ADDRINT);
   const ADDRINT result = reinterpret_cast<Function>(call.function)(values[0], values[1], values[2], values[3],
                                                                    values[4], values[5], values[6], values[7]);
@@ -131,7 +131,7 @@ void Machine::make_calls(Instruction* instruction, IPOINT point, bool predicate)
   for (const Call& call : instruction->calls) {
     if (call.point != point) continue;
     if (call.kind == Call::kIf) {
-      // Only the lowest byte of what a BOOL function answers would count; these answer ADDRINT.
+      // A BOOL function's result counts in its lowest byte only; these functions return ADDRINT.
       said_yes = make(instruction, call) != 0;
     } else if ((call.kind != Call::kThen || said_yes) && (!call.predicated || predicate)) {
       make(instruction, call);
@@ -241,7 +241,7 @@ VOID PIN_StartProgram() { throw fake_pin::Started(); }
 
 namespace {
 
-// By the address of the knob; made before main().
+// Names of knobs, by the address of the knob; filled before main().
 std::map<const void*, std::string>& knob_names() {
   static std::map<const void*, std::string> names;
   return names;

@@ -59,7 +59,7 @@ class GlueTest : public testing::Test {
     machine_.context.registers[REG_RAX] = reinterpret_cast<uint64_t>(arguments);
     machine_.execute(request, [] {});
   }
-  // What came after the pool was mapped.
+  // Returns the lines of all records after the pool was mapped.
   Lines lines() {
     machine_.finish(3, nullptr);
     Lines all = lines_of(path_, base());
@@ -263,7 +263,7 @@ TEST_F(GlueTest, MarksAreAnsweredAndOtherRequestsAreNot) {
   mark(0x1001);  // RUNNING_ON_VALGRIND
   EXPECT_EQ(machine_.context.registers[REG_RDX], 5u);
   mark(POWERCUT_MARK_POINT, reinterpret_cast<uint64_t>("here"));
-  // The same exchange without the rotations before it is an instruction of the program.
+  // An exchange like a request's, without the rotations before it, is an instruction of the program.
   Instruction* exchange = code({0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
                                 0x90, 0x90, 0x48, 0x87, 0xDB});
   exchange->starts = 16;
@@ -317,7 +317,7 @@ TEST_F(GlueTest, SystemCallsMapPoolsAndCannotCloseTheStream) {
   call(SYS_fsync, {descriptor}, EIO);  // it failed
   call(SYS_fsync, {descriptor});
   call(SYS_munmap, {at, 4096});
-  // Whatever descriptor the stream has: none of these closes it.
+  // None of these calls closes the stream's descriptor, whatever its number is.
   for (ADDRINT each = 500; each < 1100; ++each) call(SYS_close, {each});
   close(file);
   machine_.finish(0, nullptr);
@@ -341,7 +341,7 @@ TEST_F(GlueTest, ForksAreNotedAndTheChildIsNotRecorded) {
 
 TEST_F(GlueTest, AFaultingStoreDidNotHappen) {
   Instruction* mov = store({0x48, 0x89, 0x07}, 0, 8);
-  // The callback before it, then a signal in place of the one after it.
+  // The callback before the instruction comes, then a signal in place of the callback after it.
   machine_.execute(
       mov,
       [&] {

@@ -1,4 +1,4 @@
-// The system calls are made for real; what is simulated is Pin's telling of them.
+// The system calls are made for real; the test simulates only Pin's reports of the calls.
 #include "tracer/pin/pool_files.h"
 
 #include <fcntl.h>

@@ -30,7 +30,7 @@ class RecorderTest : public testing::Test {
     const Piece piece = {base() + offset, size};
     recorder_.store_begins(thread, store, &piece, 1, kNowhere);
   }
-  // What came after the pool was mapped.
+  // Returns the lines of all records after the pool was mapped.
   Lines lines() {
     recorder_.end(kPowercutExited, 0);
     Lines all = lines_of(path_, base());
@@ -181,7 +181,7 @@ TEST_F(RecorderTest, EqualStacksAreOneAndModulesAreNamedOnce) {
   for (const Frames& frames : {Frames{first, 3}, Frames{second, 3}, Frames{first, 3}, Frames{&outside, 1}}) {
     recorder_.fence(7, kPowercutSfence, frames);
   }
-  // Another library where the first was: the same addresses are another stack.
+  // Another library lies where the first library was: the same addresses are another stack.
   recorder_.module_unloaded(0x1000, 0x2000);
   recorder_.module_loaded("/lib/c.so", 0x1000, 0x2000, 0x800);
   recorder_.fence(7, kPowercutSfence, Frames{first, 3});
@@ -203,7 +203,7 @@ TEST_F(RecorderTest, ThreadsAreNumberedByBirthThoughPinUsesNumbersAgain) {
   EXPECT_THAT(found, ElementsAre("start 1", "end 1", "start 2", "fence 2 1", HasSubstr("more than 2048 threads")));
 }
 
-// A thread that saw another's store records what it does about it after that store.
+// A thread that saw another thread's store records its own next store after that store.
 TEST_F(RecorderTest, OrderIsThatOfVisibility) {
   Recorder patient(kOwnProcess, 100000000);
   const std::string path = folder_ / "patient";

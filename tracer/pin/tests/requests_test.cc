@@ -67,7 +67,7 @@ TEST_F(MarksTest, RequestsOfOtherToolsAndBadPointersAreNotOurs) {
   const uint64_t memcheck[6] = {'M' << 24 | 'C' << 16};
   EXPECT_FALSE(is_mark(kOwnProcess, at(memcheck)));
   EXPECT_FALSE(is_mark(kOwnProcess, 16));
-  // A key that cannot be read is cut, not followed.
+  // A key that cannot be read is cut off at its last readable byte.
   request(POWERCUT_MARK_BEGIN, POWERCUT_MARK_ERASE, 16, 8, 0, 0);
   EXPECT_THAT(lines(), ElementsAre("start 0", "begin 0 5 = ", "exit 0"));
 }

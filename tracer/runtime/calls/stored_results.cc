@@ -7,10 +7,10 @@
 // within it. An entry may name more bytes than were stored: a byte that is stored as it was changes no crash state.
 // Under an engine that watches a pool (hooks.h, powercut_alias) nothing is announced here.
 //
-// Known inaccuracies: some stores are found only by unseen_stores.h, and the verdict is `unknown`. They are stores of
-// functions that are not listed here, that are called by number (syscall(2)), or that are the checked form of a listed
-// one (_FORTIFY_SOURCE). Another thread's events between a function's own stores and their announcement come first in
-// the trace.
+// Known inaccuracies: some stores are found only by unseen_stores.h, and the verdict is `unknown`. The functions that
+// make them are not listed here, are called by number (syscall(2)), or are the checked form of a listed function
+// (_FORTIFY_SOURCE). Another thread's events between a function's own stores and their announcement come first in the
+// trace.
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <grp.h>

@@ -2,8 +2,8 @@
 // `powercut record`, which sets POWERCUT_STREAM and POWERCUT_POOL_FILES.
 //
 // Threads are real here. One lock makes one order of all events. The lock is held from the begin to the end of a
-// read-modify-write, so that the bytes read from memory are the bytes that the instruction stored. A plain store runs
-// after its hook let the lock go: two threads that race on the same bytes may be recorded in the other order.
+// read-modify-write, so that the bytes read from memory are the instruction's own. A plain store runs after its hook
+// let the lock go: two threads that race on the same bytes may be recorded in the other order.
 #include "tracer/runtime/recording/session.h"
 
 #include <pthread.h>

@@ -1,8 +1,8 @@
-/* What recording costs: a hash table in a mapped file. argv: the file, operations, lookups for each insert.
+/* The costs of recording: a hash table in a mapped file. argv: the file, operations, lookups for each insert.
  *
- * An insert persists an item of one line, then the slot that points to it, with a flush and a fence each, as the
- * schemes of this repository do: clwb, or nothing under a Valgrind that has
- * none: its clflush throws translated code away, which would make it slow for no reason of ours. Lookups only read. */
+ * An insert persists an item of one line, then the slot that points to the item, with a flush and a fence each. The
+ * schemes of this repository do so, too. The flush is clwb, or nothing under a Valgrind that has no clwb: its clflush
+ * throws translated code away, which would make the table slow for no reason of powercut's. Lookups only read. */
 #include <cpuid.h>
 #include <fcntl.h>
 #include <immintrin.h>

@@ -47,22 +47,24 @@ static void after_mremap(Addr from, ULong old_length, Addr to, ULong new_length,
 }
 
 static void write_page(UInt pool, ULong offset, const UChar* bytes, UInt size) {
-  /* The caller's thread runs: the stack is still that of the system call. */
+  /* The caller's thread runs: the stack is still the system call's. */
   powercut_stream_file_write(pc_stream(), pc_site(VG_(get_running_tid)()), pool, offset, bytes, size);
 }
 
-/* `size` bytes at `offset` of the file were written: they are read back, since they may have come from anywhere. */
+/* Records that `size` bytes at `offset` of the file were written: they are read back, since they may have come from
+ * anywhere. */
 static void file_written(UInt pool, ULong offset, ULong size) {
   pc_each_page(pc_pool_path(pool), offset, offset + size, write_page, pool);
 }
 
-/* A call has written `size` bytes to `fd`: at `offset`, or at its position where that is negative. */
+/* Records that a call has written `size` bytes to `fd`: at `offset`, or at the descriptor's position if `offset` is
+ * negative. */
 static void written(ThreadId tid, Int fd, Long offset, ULong size, Bool append) {
   const Int pool = pc_pool_of(tid, fd);
   if (pool < 0) return;
   const Long begin = pc_written_at(fd, offset, size, append);
   if (begin < 0) return;
-  /* What is told of as written counts as not read. */
+  /* Bytes that are recorded as written count as not read, so a doubtful place is not recorded. */
   if (pc_loads && begin != offset && !pc_moved_alone(tid, fd, size)) return;
   pc_file_stored();
   file_written((UInt)pool, (ULong)begin, size);
@@ -122,7 +124,7 @@ static void on_pools(ThreadId tid, const powercut_file_call* call, UWord* args, 
       written(tid, (Int)args[descriptor], pc_written_from(call, args, value), value,
               flags >= 0 && (args[flags] & kWriteAppend) != 0);
       break;
-    case kPowercutResizes: /* by its path the file is another one's to change */
+    case kPowercutResizes: /* by its path another process may change the file as well */
       if (descriptor >= 0) pc_pool_of(tid, (Int)args[descriptor]);
       break;
     case kPowercutAllocates:

@@ -15,7 +15,7 @@
 #include "tracer/valgrind/resumed.h"
 
 enum {
-  kDevice = 0, /* its number among the pools */
+  kDevice = 0, /* number of the device among the pools */
   kMostRefused = 16,
   kMostThreads = 4096,
   kDataSync = 010000, /* O_DSYNC, which O_SYNC has as well */
@@ -24,18 +24,18 @@ enum {
 };
 
 static const HChar* path; /* NULL: no device */
-static Bool exists;       /* then these are its */
+static Bool exists;       /* True: the next two are the file's */
 static ULong device, inode;
 static ULong size;
 
-static powercut_ranges maps; /* where it may be read */
+static powercut_ranges maps; /* mappings that may be read */
 static const HChar* refused[kMostRefused];
 static UInt refused_count;
 
-/* Threads may be in calls at the same time. A sync speaks of what was written before it began, and what is recorded
- * before it has ended is taken for that: so no write may come in between. */
+/* Threads may be in calls at the same time. A sync speaks of the bytes that were written before it began. The stream
+ * takes a sync for one of all bytes recorded before its end, so no write may come in between. */
 static UInt writing;  /* calls that write, under way */
-static ULong written; /* that have ended */
+static ULong written; /* calls that write, ended */
 typedef struct {
   Bool writes;
   ULong synced_from; /* `written` when the thread's sync began */
@@ -67,7 +67,7 @@ void pc_device_begin(void) {
   pc_file_content(kDevice, path, size);
 }
 
-/* Once for each of them. `what`: a constant. */
+/* Notes the refusal, once for each `what`, which is a constant. */
 static void refuse(const HChar* what) {
   HChar text[kPowercutMostText];
   for (UInt i = 0; i < refused_count; ++i) {
@@ -84,7 +84,7 @@ static void set_size(ThreadId tid, ULong now) {
   powercut_stream_file_size(pc_stream(), pc_site(tid), kDevice, size);
 }
 
-/* Whether the file of this status is the device: its name's, if it is another one than before. */
+/* Returns whether the file of this status is the device. A new file under the device's name becomes the device. */
 static Bool is_device(const struct vg_stat* status) {
   struct vg_stat named;
   if (exists && status->dev == device && status->ino == inode) return True;
@@ -103,7 +103,7 @@ static Bool is_open_on(Int fd) {
   return status_of(fd, &status);
 }
 
-/* Brings the size up to date, too. */
+/* Returns whether `fd` is open on the device. Brings the size up to date, too. */
 static Bool touched(ThreadId tid, Int fd) {
   struct vg_stat status;
   if (!status_of(fd, &status)) return False;
@@ -118,8 +118,8 @@ static Bool is_named(Int folder, UWord name) {
 
 static Int flags_of(Int fd) { return VG_(fcntl)(fd, VKI_F_GETFL, 0); }
 
-/* `length` bytes at `offset` were written. They are read back, since they may have come from anywhere; no record
- * crosses a page. */
+/* Records `length` bytes that were written at `offset`. The bytes are read back, since they may have come from
+ * anywhere; no record crosses a page. */
 static void record(ThreadId tid, ULong offset, ULong length, Bool durable) {
   static UChar bytes[kFilePage];
   const powercut_site site = pc_site(tid);
@@ -144,7 +144,7 @@ static void zeroed(ThreadId tid, ULong offset, ULong length) {
   record(tid, offset, length < size - offset ? length : size - offset, False);
 }
 
-/* A call has written `length` bytes to `fd`: see pc_written_at(). */
+/* Records that a call has written `length` bytes to `fd`: see pc_written_at(). */
 static void wrote(ThreadId tid, Int fd, Long offset, ULong length, UWord how) {
   if (length == 0 || !is_open_on(fd)) return;
   offset = pc_written_at(fd, offset, length, (how & kWriteAppend) != 0);
@@ -198,7 +198,7 @@ static void same_file_system(ThreadId tid, Int fd) {
   if (VG_(fstat)(fd, &status) == 0 && !sr_isError(VG_(stat)(path, &own)) && own.dev == status.dev) synced(tid);
 }
 
-/* A call on names, before and after it: it may take them away, or give them. */
+/* Looks at the names of a call, before the call and after it: the call may take names away, or give them. */
 static void look_at_names(const powercut_file_call* call, const UWord* args) {
   const FileNames names = pc_names_of(call, args);
   for (UInt i = 0; i < names.count; ++i) {

@@ -15,16 +15,16 @@
 
 enum { kMostThreads = 4096 };
 
-/* A thread's call. Others may run while it is in the kernel. */
+/* A thread's call. Other threads may run while the call is in the kernel. */
 typedef struct {
-  Long offset;   /* where it reads its file; -1: at the position */
-  Int fd;        /* that it reads or writes at the position, if it does */
-  Long position; /* of that */
-  ULong stored;  /* pc_stored() when it began */
+  Long offset;   /* where the call reads its file; -1: at the position */
+  Int fd;        /* descriptor that the call reads or writes at its position, if it does */
+  Long position; /* position of `fd` when the call began */
+  ULong stored;  /* pc_stored() when the call began */
 } Call;
 static Call calls[kMostThreads];
 
-/* `what`: a constant. */
+/* Notes the refusal of `what`, which is a constant. */
 static void refuse(const HChar* what) {
   HChar text[kPowercutMostText];
   VG_(snprintf)(text, sizeof text, "it used %s, by which a pool may be read unseen", what);
@@ -35,7 +35,8 @@ void pc_refuse_code(UWord protection) {
   if (pc_loads && (protection & VKI_PROT_EXEC) != 0) refuse("a pool as code (PROT_EXEC)");
 }
 
-/* The descriptor that a call reads from; -1 for one that reads from none. `*offset`: where, -1: at its position. */
+/* Returns the descriptor that a call reads from; -1 for a call that reads from none. `*offset`: where, -1: at its
+ * position. */
 static Int read_from(const powercut_file_call* call, const UWord* args, Long* offset) {
   *offset = -1;
   if (powercut_call_does_what(call) == kPowercutReads) {
@@ -62,10 +63,10 @@ static void look_at_ioctl(ThreadId tid, const UWord* args) {
   };
   switch ((Int)args[1]) {
     case kFiDedupeRange:
-      refuse("an ioctl that compares files"); /* of which one may be a pool */
+      refuse("an ioctl that compares files"); /* a pool may be one of the files */
       break;
     case kFiClone:
-    case kFiCloneRange: /* afterwards, if it was done */
+    case kFiCloneRange: /* looked at after the call, if it succeeded */
     case kTcGets:
     case kFiNoRead:
     case kFiNoBlock:
@@ -78,7 +79,7 @@ static void look_at_ioctl(ThreadId tid, const UWord* args) {
   }
 }
 
-/* What moves the bytes behind it to another place in the file. */
+/* Refuses a call that moves the bytes behind a range to another place in the file. */
 static void look_at_fallocate(ThreadId tid, const UWord* args) {
   enum { kCollapse = 8, kInsert = 32 };
   if ((args[1] & (kCollapse | kInsert)) != 0 && pc_pool_of(tid, (Int)args[0]) >= 0) {
@@ -97,7 +98,7 @@ static void look_at_names(const powercut_file_call* call, const UWord* args) {
   }
 }
 
-/* The kernel reads a program, and so does Valgrind. */
+/* The kernel reads a program that is executed, and so does Valgrind. */
 static void look_at_program(const powercut_file_call* call, const UWord* args) {
   struct vg_stat status;
   const Int folder = powercut_argument(call, 'F');
@@ -113,7 +114,7 @@ static void look_at_memory_of(Int fd) {
   if (size > 4 && VG_(strcmp)(path + size - 4, "/mem") == 0) refuse("/proc/PID/mem");
 }
 
-/* Calls that reach the program's memory from elsewhere. */
+/* Refuses calls that reach the program's memory from elsewhere. */
 static void look_at_number(UInt number) {
   if (number == __NR_ptrace) refuse("ptrace");
   if (number == __NR_process_vm_readv || number == __NR_process_vm_writev) {
@@ -164,15 +165,16 @@ static void read_whole(ThreadId tid, Int pool) {
   if (pool >= 0) powercut_stream_file_read(pc_stream(), pc_site(tid), kPowercutReadSince, (UInt)pool, 0, ~0ull);
 }
 
-/* The file that another one has become a copy of; tried by cp, for one, and possible on some file systems. */
+/* A file has become a copy of another one: the copied file is read. The tool cp tries the call, which some file systems
+ * have. */
 static void read_by_clone(ThreadId tid, const UWord* args) {
   if ((Int)args[1] == kFiClone) read_whole(tid, pc_pool_of(tid, (Int)args[2]));
   if ((Int)args[1] == kFiCloneRange) read_whole(tid, pc_pool_of(tid, (Int) * (const Long*)args[2]));
 }
 
-/* The call has read `length` bytes. What was stored since it began, by another thread or by the call itself where it
- * has read into a pool, may be in the stream before it: then it is not known what hides from the call what was there
- * before. */
+/* Records that the call has read `length` bytes. Bytes that were stored since the call began may be in the stream
+ * before the call. They come from another thread, or from the call itself if it has read into a pool. The record then
+ * says that the file may have been read as it was before. */
 static void read_by_call(ThreadId tid, const powercut_file_call* known, const UWord* args, ULong length) {
   Long offset;
   const Int fd = read_from(known, args, &offset);
@@ -209,7 +211,7 @@ void pc_reads_post_syscall(ThreadId tid, const powercut_file_call* known, const 
       read_by_clone(tid, args);
       break;
     case kPowercutSeeks:
-      /* Where the holes are says which bytes are zeroes. */
+      /* The places of the holes say which bytes are zeroes. */
       if (args[2] == kSeekData || args[2] == kSeekHole) read_whole(tid, pc_pool_of(tid, (Int)args[0]));
       break;
     default:

@@ -16,8 +16,8 @@
 enum { kMostPools = 64 };
 
 typedef struct {
-  const HChar* path; /* empty: memory that is no file */
-  Bool exists;       /* then these are its */
+  const HChar* path; /* empty: the pool is memory that is no file */
+  Bool exists;       /* True: the next two are the file's */
   ULong device, inode;
   ULong size;
   Bool named;
@@ -45,7 +45,7 @@ const HChar* pc_pool_path(UInt pool) { return pools[pool].path; }
 
 void pc_pools_begin(void) {
   const Bool resumed = pc_resumed.fd >= 0;
-  /* Memory that the program before this one had registered. */
+  /* The program before this one had registered memory as pools. */
   while (pool_count < pc_resumed.pools) pools[pool_count++].path = "";
   for (UInt pool = 0; pool < pool_count; ++pool) {
     struct vg_stat status;
@@ -85,7 +85,7 @@ Int pc_pool_of(ThreadId tid, Int fd) {
     PoolFile* file = &pools[pool];
     if (*file->path == '\0') continue;
     if (!file->exists || file->device != status.dev || file->inode != status.ino) {
-      /* Perhaps it was made, or replaced, since it was last looked at. */
+      /* The pool may have been made, or replaced, since the last look. */
       if (sr_isError(VG_(stat)(file->path, &named)) || named.dev != status.dev || named.ino != status.ino) continue;
       if (file->exists) set_size(tid, pool, 0);
       file->exists = True;
@@ -104,10 +104,11 @@ void pc_pool_registered(Addr address, ULong length, Bool always) {
   const NSegment* segment = VG_(am_find_nsegment)(address);
   const HChar* path = segment != NULL && segment->kind == SkFileC ? VG_(am_get_filename)(segment) : NULL;
   if (path == NULL) path = "";
-  /* A variable of a program or library is no file: by it, a library finds out whether anybody listens. */
+  /* A variable of a program or library is no file: a library registers its variable to find out whether anybody
+   * listens. */
   if (!always && VG_(DebugInfo_sect_kind)(NULL, address) != Vg_SectUnknown) return;
   if (pc_has_device() || (named_count != 0 && !always)) {
-    /* A library tells of every file that it maps; the user has said which of them count. */
+    /* A library tells of every file that it maps; the user has said which files count. */
     if (pc_loads) return;
     powercut_stream_note(pc_stream(), kPowercutNoteOther,
                          "the program registers persistent memory that no --pool names: it was not recorded");
@@ -132,7 +133,7 @@ void pc_pool_registered(Addr address, ULong length, Bool always) {
     }
     powercut_stream_pool(pc_stream(), kPowercutMemory, file->path, file->size);
   }
-  /* What it holds now is what the program has started from. */
+  /* The present contents of the range are those that the program has started from. */
   for (ULong at = 0; at < length; at += kFilePage) {
     pc_content_page(pool, offset + at, (const UChar*)(address + at),
                     length - at < kFilePage ? (UInt)(length - at) : kFilePage);

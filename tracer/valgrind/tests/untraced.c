@@ -9,5 +9,5 @@ int powercut_trace_end(void) {
   return 0;
 }
 
-/* What the conformance programs call for a marker. */
+/* The function that the conformance programs call for a marker. */
 void powercut_mark(const char* name) { powercut_mark_request(POWERCUT_MARK_POINT, (unsigned long)name, 0, 0, 0, 0); }

@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
   relative();
   through_fs(pool);
   generated(pool);
-  /* What executes is what the program can read: nothing was rewritten. */
+  /* The executed bytes are the bytes that the program can read: nothing was rewritten. */
   CHECK(memcmp(before, text, size) == 0);
   const unsigned char* code = (const unsigned char*)relative;
   CHECK(code[0] == 0x66 && code[1] == 0x0f && code[2] == 0xae && code[3] == 0x35);

@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   const int one = open_file(argv[1], 4 * kPage), two = open_file(argv[2], 2 * kPage);
   const int other = open_file(argv[3], kPage);
 
-  /* The same file twice, and from the middle. */
+  /* One file twice, and from the middle. */
   char* first = map(one, 4 * kPage, 0);
   char* second = map(one, kPage, 2 * kPage);
   AT(int, first) = 0x11;
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   CHECK(AT(int, first + 2 * kPage + 8) == 0x22);
   AT(int, map(two, 2 * kPage, 0) + 16) = 0x33;
 
-  /* Neither a private mapping nor another file. */
+  /* Neither a private mapping nor another file is a pool. */
   char* private_copy = (char*)mmap(0, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE, one, 0);
   AT(int, private_copy) = 0x7f;
   AT(int, map(other, kPage, 0)) = 0x7f;

@@ -1,4 +1,4 @@
-// Client requests, of pmemcheck by its numbers and of powercut/mark.h. The pool is memory that only they name.
+// Client requests, of pmemcheck by its numbers and of powercut/mark.h. The pool is memory that only the requests name.
 #include "pool.h"
 #include "powercut/mark.h"
 

@@ -1,5 +1,5 @@
-/* Stores from functions that are called on a stack of its own, one of them in a section of its own: argv[2] says
- * whether the stack lies above the thread's own. */
+/* Stores from functions on a stack that the program makes; one function lies in a section of its own. argv[2] says
+ * whether the stack lies above the thread's own stack. */
 #include <ucontext.h>
 
 #include "pool.h"
@@ -11,7 +11,7 @@ static ucontext_t back, there;
 
 __attribute__((noinline)) static void inner(void) { AT(int, pool) = 1; }
 
-/* As some libraries do for what is rarely needed. */
+/* Some libraries have such a section for code that is rarely needed. */
 __attribute__((section("other_text"))) static void outer(void) {
   char room[1024]; /* the core does not look at the last 512 bytes of a stack */
   __asm__ volatile("" : : "r"(room) : "memory");
