@@ -232,8 +232,8 @@ class Export {
   const std::string no_stack_;
 };
 
-// Returns the number of events before the first power cut, and the cut, if all before it are stores: the pools'
-// contents before the run.
+// Returns the number of events up to the first power cut, the cut included, if all before it are stores: the pools'
+// contents before the run. Returns 0 otherwise.
 uint64_t content_events(TraceReader* reader) {
   uint64_t count = 0;
   Event event;

@@ -1,7 +1,7 @@
 """The Pintool from outside: its build with a kit's rules, its command line, and its conformance.
 
 Conformance is a program that does everything once, recorded as its binary is; the normal form of the trace is compared
-with `expected/`. The Valgrind tool is held to the same file, everywhere; the Pintool where a kit is:
+with `expected/`. The Valgrind tool is compared with the file everywhere, the Pintool where a kit is:
 
     POWERCUT_PIN_ROOT=/path/to/kit pytest tracer/pin/tests
 """
@@ -24,7 +24,7 @@ BUILD = HERE.parent / "build.sh"
 EXPECTED = HERE / "expected" / "protocol.txt"
 UPDATE = bool(os.environ.get("POWERCUT_UPDATE_GOLDENS"))
 
-# What a kit's makefiles define, with this machine's compiler and our declarations in place of Pin.
+# The definitions of a kit's makefiles, with this machine's compiler and the test's declarations in place of Pin.
 CONFIG = f"""\
 OBJDIR := obj-$(TARGET)/
 OBJ_SUFFIX := .o
@@ -86,7 +86,7 @@ def test_a_kits_rules_build_the_tool(kit: Path, tmp_path: Path) -> None:
     built = tmp_path / "build" / "lib" / "powercut_pin.so"
     symbols = subprocess.run(["nm", "-D", built], capture_output=True, text=True, check=True).stdout
     undefined = [line.split()[-1] for line in symbols.splitlines() if " U " in line]
-    # Of Pin everything is left to Pin; of our own parts nothing is.
+    # All functions of Pin are left to Pin; none of powercut's own is missing.
     assert any("PIN_StartProgram" in name for name in undefined)
     assert not [name for name in undefined if name.startswith("powercut_") or "8powercut" in name]
     # Nothing is left beside the sources.
@@ -143,7 +143,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def normal_form(program: Path, folder: Path, command: Callable[..., tuple[list[str], dict[str, str]]]) -> str:
-    """The normal form of what `program` does to its pool, recorded under `command`."""
+    """The normal form of the trace of `program`, recorded under `command`."""
     pool, stream, trace = folder / "pool", folder / "stream", folder / "trace.pct"
     argv, environment = command([str(program), str(pool)], stream=stream, pools=[pool])
     subprocess.run(argv, env=environment, check=True, timeout=120)

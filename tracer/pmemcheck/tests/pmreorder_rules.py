@@ -1,9 +1,9 @@
 """A judge of exported logs: the rules by which pmreorder 1.12 reads a log and replays it, written anew and stricter.
 
-pmreorder is in no package registry, so this stands in for it. Where pmreorder would stop with an exception, or would
-silently read something else than was written, this raises Refused. Sources of the rules are pmreorder's opscontext.py
-(splitting, START and STOP), operationfactory.py (markers), memoryoperations.py (fields), statemachine.py (barriers)
-and binaryoutputhandler.py (files). It shares no code with the engine.
+pmreorder is in no package registry, so this module stands in for it. Where pmreorder would stop with an exception, or
+would silently read something else than was written, the module raises Refused. Sources of the rules are pmreorder's
+opscontext.py (splitting, START and STOP), operationfactory.py (markers), memoryoperations.py (fields), statemachine.py
+(barriers) and binaryoutputhandler.py (files). The module shares no code with the engine.
 """
 
 from __future__ import annotations

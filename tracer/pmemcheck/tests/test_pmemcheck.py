@@ -47,7 +47,7 @@ def durable(trace: Path) -> dict[int, bytes]:
 
 
 def require_real_pmreorder(log: Path, done: Replay, engine: str, *checker: Path | str, consistent: bool) -> None:
-    """Where `POWERCUT_PMREORDER` names pmreorder.py of PMDK, it replays the log, and leaves what the judge says."""
+    """Where `POWERCUT_PMREORDER` names pmreorder.py of PMDK, it replays the log, and leaves the judge's bytes."""
     if script := os.environ.get("POWERCUT_PMREORDER"):
         options = ["-l", log, "-c", "prog", "-r", engine, "-o", log.with_suffix(".pmreorder"), "-p", *checker]
         ended = subprocess.run([sys.executable, script, *options], capture_output=True, text=True)
@@ -73,7 +73,7 @@ def test_an_exported_log_is_accepted_and_replayed(recorded: Path, tmp_path: Path
     assert file.path == tmp_path / "pools" / "pool"
     assert done.barriers > 10
     assert {"format", "insert", "update"} <= set(done.sections)
-    # The contents that pmreorder leaves in the file are those that our model calls durable.
+    # The contents that pmreorder leaves in the file are those that the engine's model calls durable.
     expected = bytearray(len(file.bytes))
     for address, floor in durable(recorded).items():
         expected[address : address + len(floor)] = floor

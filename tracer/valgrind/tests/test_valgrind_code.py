@@ -6,7 +6,7 @@ import pytest
 
 from tracer.valgrind.tests.valgrind_runs import Build, record
 
-#: Of code_bytes.c, in the order in which it executes them; the second pool begins at 4096.
+#: The flushes of code_bytes.c, in the order of execution; the second pool begins at 4096.
 FLUSHES = [
     *("flush 64 clflush", "flush 128 clflush"),
     *("flush 256 clwb", "flush 320 clwb", "flush 0 clwb", "flush 448 clwb"),
@@ -25,7 +25,7 @@ def test_flushes_in_every_form_and_data_that_looks_like_them(
 ) -> None:
     pools = [tmp_path / "one", tmp_path / "two"]
     run = record([build("code_bytes", *flags), *pools], tmp_path, pools=pools)
-    # The program compares the bytes of its code with what they were.
+    # The program compares the bytes of its code with those from its start.
     assert run.status == 0, run.stderr
     assert run.lines("flush") == FLUSHES
 

@@ -1,8 +1,8 @@
 """The conformance suite of all tracers: each program has one normal form, under the compiler pass and under the tool.
 
-The pass sees the program that it instrumented, the tool the one that the compiler would have made without it; one
-`memcpy` is a record to the one and many instructions to the other. What is durable and visible at every fence is
-the same. Programs for which Valgrind 3.19 has no instructions (AVX-512, direct stores) must say so.
+The pass sees the program that it instrumented; the tool sees the program that the compiler makes without the pass. One
+`memcpy` is a record to the pass and many instructions to the tool. The durable and the visible bytes are equal at every
+fence. Programs for which Valgrind 3.19 has no instructions (AVX-512, direct stores) must say so.
 """
 
 import os
@@ -18,7 +18,7 @@ from tracer.valgrind.tests.valgrind_runs import Recording, record
 SUITE = paths.home() / "tracer/llvm/tests/programs"
 PROGRAMS = sorted(path for path in SUITE.iterdir() if path.suffix in {".c", ".cc"})
 UNKNOWN_TO_VALGRIND = frozenset({"direct_stores", "nontemporal_avx512", "vectors_avx512"})
-#: What stands in for the tracer's runtime.
+#: A stand-in for the tracer's runtime.
 UNTRACED = Path(__file__).parent / "untraced.c"
 INCLUDE = f"-I{paths.home() / 'targets/include'}"
 

@@ -16,11 +16,12 @@ def test_a_flush_without_its_drain_is_seen(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setitem(os.environ, "PMEM_IS_PMEM_FORCE", "1")
     run = record([program, pool], tmp_path, pools=[pool])
     assert run.status == 0, run.stderr
-    # clwb and not clflush, whose stronger order would hide the missing drain; none for what went around the cache.
+    # The flush is clwb and not clflush, whose stronger order would hide the missing drain. The copy around the cache
+    # has none.
     assert run.lines("flush") == ["flush 0 clwb", "flush 64 clwb", "flush 8192 clwb"]
     assert run.lines("fence") == ["fence sfence", "fence sfence"]
     assert sum(len(event["bytes"]) // 2 for event in run.events if event["kind"] == "nt-store") == 512
-    # In two pieces, as without Valgrind: for pmemcheck libpmem copies byte by byte.
+    # The copy is in two pieces, as without Valgrind: for pmemcheck libpmem copies byte by byte.
     assert run.lines("store")[-2:] == ["store 8204 2c00", "store 8206 0000"]
     # The store before it is flushed and visible, and no fence makes it durable.
     done = subprocess.run(

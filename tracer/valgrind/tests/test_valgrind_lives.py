@@ -36,7 +36,7 @@ def test_ends(live, how: str, status: int, end: object, stores: list[str]) -> No
     assert run.lines("store") == stores
     assert [note["kind"] for note in run.converted["notes"]] == (["fork"] if how in {"fork", "spawn"} else [])
     assert len(run.lines("thread-start")) == 1
-    # Stacks of a program that replaced itself are of both.
+    # The stream has stacks of both programs, the replaced one and its successor.
     assert all(event["stack"] for event in run.events if event["kind"] == "store")
 
 
@@ -66,7 +66,7 @@ def test_stores_by_helpers_and_string_instructions(live) -> None:  # type: ignor
     assert set(range(512, 512 + 160)) <= written  # fxsave, at least its registers
     string = [event for event in run.events if int(event.get("flags") or 0) & 4]
     assert [event["flags"] for event in string] == [4]
-    # One store, although the machine was shown byte by byte.
+    # The instruction is one store, although the tool was shown byte after byte.
     assert [(event["offset"], bytes.fromhex(event["bytes"])) for event in string] == [(120, b"0123456789abcdef")]
 
 
@@ -90,7 +90,7 @@ def test_loads_are_recorded_when_asked_for(live) -> None:  # type: ignore[no-unt
 
     assert loads(live("loads")) == []
     seen = loads(live("loads", loads=True))
-    # Plain loads, the atomic's, and what write(2) reads.
+    # The loads are plain ones, the atomic's, and those of write(2).
     assert seen[:2] == [(4, 4), (100, 1)]
     assert (200, 4) in seen
     assert seen[-1] == (300, 5)

@@ -1,4 +1,4 @@
-"""What one instruction stores in pieces is one store of the trace."""
+"""The pieces that one instruction stores are one store of the trace."""
 
 from pathlib import Path
 

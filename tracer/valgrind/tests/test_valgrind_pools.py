@@ -1,4 +1,4 @@
-"""What counts as a pool, and what system calls do to it."""
+"""Which files count as pools, and how system calls change them."""
 
 from pathlib import Path
 

@@ -14,7 +14,7 @@ from powercut.scenarios import catalog, targets
 from powercut.scenarios.scenario import Scenario
 from powercut_records.run import RunRecord
 
-#: What runs under the tool is the plain twin of the library that is explored.
+#: The library that runs under the tool is the plain twin of the library that is explored.
 SCHEMES = sorted(
     name
     for name, path in targets.libraries().items()
@@ -22,7 +22,7 @@ SCHEMES = sorted(
     and name not in targets.SELF_TEST_TARGETS
     and targets.find(name).description.device is None
 )
-#: Of each scheme, quickly: its first core scenario, and of its crash states those in program order.
+#: The quick test explores each scheme's first core scenario, and only its crash states in program order.
 QUICK = options.ExploreOptions(strategy="prefix", nested=0)
 
 
@@ -42,8 +42,8 @@ def judged(
 def verdict(run: RunRecord) -> tuple[str, str]:
     """Coverage, and whether anything was found.
 
-    Which invariants an inconsistent scheme violates may differ. A copy is one store to the pass, torn at 8-byte
-    boundaries; to the tool it is the instructions that the compiler made of it, which overlap and tear elsewhere.
+    Which invariants an inconsistent scheme violates may differ. To the pass a copy is one store, torn at 8-byte
+    boundaries. To the tool a copy is the instructions that the compiler made of it, which overlap and tear elsewhere.
     """
     assert not run.error, run.error
     return run.coverage.kind, "inconsistent" if run.findings else "consistent"

@@ -16,7 +16,7 @@ TIMEOUT = 60
 
 @dataclass(frozen=True)
 class Recording:
-    """What a run left."""
+    """The results of a run."""
 
     status: int
     stderr: str
@@ -48,7 +48,7 @@ def dump(trace: Path) -> list[dict[str, Any]]:
 
 
 def record(argv: Sequence[str | Path], folder: Path, *, pools: Sequence[Path] = (), loads: bool = False) -> Recording:
-    """Runs a program under the tool and converts what it wrote."""
+    """Runs a program under the tool and converts the stream that it wrote."""
     stream, trace = folder / "run.stream", folder / "run.pct"
     command, env = valgrind.command([str(word) for word in argv], stream=stream, pools=pools, loads=loads)
     done = subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, check=False)
