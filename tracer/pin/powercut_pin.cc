@@ -1,4 +1,4 @@
-// The Pintool `powercut_pin`: records what a program asks of its persistent memory (tracer/stream/STREAM.md).
+// The Pintool `powercut_pin`: records the persistent-memory events of a program (tracer/stream/STREAM.md).
 //
 //   pin -t powercut_pin.so -stream FILE [-pool FILE]... [-loads 1] -- PROGRAM ...
 //

@@ -1,5 +1,5 @@
-// The functions of instrumented modules that store to memory that may be persistent, and which of these stores were
-// reached: the pass's side and the listener's side.
+// The functions of instrumented modules that store to memory that may be persistent, and which of these functions were
+// reached (tracer/llvm/store_functions.h): the pass's side and the listener's side.
 //
 // The marks lie in memory that is shared with forked processes, so that a process sees the marks of its children. With
 // POWERCUT_REACHED=FOLDER the marks lie in files of that folder, one file a module. All processes of a recording and
@@ -15,8 +15,8 @@ extern "C" {
 #endif
 
 // Emitted by the pass, once a module, from a constructor. `lines` are the files' lines of functions (above). `*marks`
-// becomes the address of `count` bytes, one for each function; the module sets a function's byte to 1 when a store of
-// the function is reached.
+// becomes the address of `count` bytes, one for each function; the module sets a function's byte to 1 when the function
+// is reached.
 void __powercut_store_functions(const char* lines, uint32_t count, uint8_t** marks);
 
 // For the listener: calls `told` for each function of each module, in the order of their registration. A function of a

@@ -47,19 +47,19 @@ typedef struct powercut_scheduler {
   uint64_t (*time)(void* self);
 } powercut_scheduler;
 
-// All zeroes: nobody schedules. Otherwise every function is set, but for `time`.
+// All zeroes: nobody schedules. Otherwise every function but `time` is set.
 extern powercut_scheduler __powercut_scheduler;
 
 #define POWERCUT_MOST_THREADS 15u
 
-// The queue of those that wait in futex(2), the one piece of state without an object of its own. It changes as the
-// target's memory does: announced, to be undone, and part of what makes two states the same.
+// Returns the bounds of the queue of threads that wait in futex(2), the one piece of state without an object of its
+// own. The queue changes as the target's memory does: changes are announced, can be undone, and tell two states apart.
 void powercut_futex_queue(uint64_t* begin, uint64_t* end);
 
-// The running thread's number, or 0 without a scheduler.
+// Returns the running thread's number, or 0 without a scheduler.
 uint64_t powercut_scheduled(void);
 
-// Emitted by the pass at `pause`; answers 0.
+// Emitted by the pass at `pause`; returns 0.
 int __powercut_pause(void);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The Valgrind tool `powercut`: records what a program asks of its persistent memory (tracer/stream/STREAM.md).
+/* The Valgrind tool `powercut`: records the persistent-memory events of a program (tracer/stream/STREAM.md).
  *
  *   valgrind --tool=powercut --stream=FILE [--pool=FILE]... [--loads=yes] PROGRAM ...
  *   valgrind --tool=powercut --stream=FILE --device=FILE PROGRAM ...

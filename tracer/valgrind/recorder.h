@@ -30,7 +30,8 @@ void pc_recorder_close(void);
 /* Called in a forked child: nothing is recorded any more, and the parent's file is left alone. */
 void pc_recorder_abandon(void);
 Bool pc_recording(void);
-/* The stream's file; the number of threads that have begun; and the number of one thread, -1 if it has none yet. */
+/* The descriptor of the stream's file; the number of threads that have begun; and the number of a thread, -1 if it has
+ * none yet. */
 Int pc_recorder_fd(void);
 void pc_recorder_closes_on_exec(Bool closes);
 UInt pc_threads(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Client requests: powercut's own (targets/include/powercut/mark.h) and those of pmemcheck. */
+/* Client requests: powercut's own (targets/include/powercut/mark.h) and pmemcheck's. */
 #ifndef POWERCUT_TRACER_VALGRIND_REQUESTS_H_
 #define POWERCUT_TRACER_VALGRIND_REQUESTS_H_
 

@@ -6,7 +6,7 @@
 #include "pub_tool_basics.h"
 #include "tracer/stream/stream.h"
 
-/* Both return how many are defined, with the definitions of the tool that this one goes on for. */
+/* Return how many stacks and modules are defined, with the definitions of the tool that this one goes on for. */
 UInt pc_stacks(void);
 UInt pc_modules(void);
 

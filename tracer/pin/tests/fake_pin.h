@@ -64,11 +64,11 @@ struct Call {
 struct Instruction {
   std::vector<UINT8> bytes;
   std::vector<MemoryOperand> operands;
-  size_t starts = 0;  // where in `bytes`: code before it can be there
+  size_t starts = 0;  // index of the instruction's first byte in `bytes`: code before the instruction may stand there
   bool has_after = true, has_taken = false, scattered = false, tells_elements = true;
   Elements elements;
   UINT8 vector_register[16] = {};
-  REG referenced = REG_INVALID_;  // what IARG_REG_CONST_REFERENCE asked for
+  REG referenced = REG_INVALID_;  // the register that IARG_REG_CONST_REFERENCE asked for
 
   bool deleted = false;
   std::vector<Call> calls;
@@ -94,12 +94,13 @@ struct Machine {
   CONTEXT context;
   std::vector<Instruction*> instructions;  // by INS::id
 
-  // Runs the tool's main() up to PIN_StartProgram(). Its result if it did not get there, -1 otherwise.
+  // Runs the tool's main() up to PIN_StartProgram(). Returns -1 if main() got there, and the result of main()
+  // otherwise.
   int start();
-  // Lets the tool instrument it.
+  // Lets the tool instrument the instruction.
   void translate(Instruction* instruction);
-  // Executes it once; `effect` is what the processor does. `predicate` is false for what a repeated instruction with
-  // a count of 0 and a conditional move do: nothing.
+  // Executes the instruction once; `effect` is the processor's part. `predicate` is false for an instruction that does
+  // nothing: a repeated one with a count of 0, or a conditional move.
   void execute(Instruction* instruction, const std::function<void()>& effect, bool predicate = true,
                IPOINT leaves_by = IPOINT_AFTER);
 

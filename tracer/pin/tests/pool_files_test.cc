@@ -50,7 +50,7 @@ class PoolFilesTest : public testing::Test {
   uint64_t map(int file, uint64_t length, uint64_t offset = 0, int flags = MAP_SHARED) {
     return call(SYS_mmap, nullptr, length, PROT_READ | PROT_WRITE, flags, file, offset);
   }
-  // Without what every stream begins with.
+  // Returns the lines of the stream without the lines that every stream begins with.
   Lines lines(uint64_t base = 0) {
     recorder_.end(kPowercutExited, 0);
     Lines all = lines_of(stream_, base), rest;

@@ -88,7 +88,7 @@ TEST_F(RecorderTest, ALockedStoreFencesFirstAndAFailedComparisonStoresNothing) {
   recorder_.store_ends(7, Outcome::kFailed);
   begin(7, store, 0, 2);
   memory_[1] = 9;
-  recorder_.store_ends(7, Outcome::kUnknown);  // told by what changed
+  recorder_.store_ends(7, Outcome::kUnknown);  // the changed bytes tell the outcome
   begin(7, store, 0, 2);
   recorder_.store_ends(7, Outcome::kUnknown);
   EXPECT_THAT(lines(), ElementsAre("fence 0 3", "store 0 0 01 atomic rmw", "fence 0 3", "fence 0 3",

@@ -118,7 +118,7 @@ bool any_in_pool(const iovec* parts, int count) {
   return false;
 }
 
-// Returns whether the file is the memory of a process: nobody sees what is written there.
+// Returns whether the file is the memory of a process: nobody sees the bytes that are written there.
 bool is_memory_file(const char* path) {
   if (!watched() || path == nullptr) return false;
   const char* at = place_of(path);

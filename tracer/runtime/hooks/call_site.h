@@ -15,7 +15,7 @@ extern "C" void* powercut_branch(const void* addr, uint64_t size);
 
 namespace powercut::runtime {
 
-// Invariant: every member is callable; the ones that the listener left null do nothing.
+// Invariant: every member is callable; a function that the listener left null does nothing.
 extern powercut_sink active_sink;
 
 struct CallSite {

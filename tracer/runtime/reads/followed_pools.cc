@@ -114,8 +114,8 @@ void watch_closed_area() {
   __powercut_load_window = __powercut_store_window = {pools.closed.begin, span};
 }
 
-// Returns what a mapping's pages allow until they are written to. On this machine, pages that may be written can be
-// read.
+// Returns the protection of a mapping's pages until they are written to. On this machine, pages that may be written can
+// be read.
 long before_writes(long protection) {
   return (protection & PROT_WRITE) == 0 ? protection : (protection & ~PROT_WRITE) | PROT_READ;
 }

@@ -14,7 +14,7 @@ class ModuleMap {
  public:
   struct Place {
     const TraceModule* module;  // valid until the next call
-    uint64_t offset;            // address - load bias: what a symboliser takes
+    uint64_t offset;            // address - load bias, as a symboliser takes it
   };
   // Returns nothing for an address outside every module (generated code).
   std::optional<Place> find(uint64_t address);

@@ -3,8 +3,8 @@
 // and from the kernel.
 //
 // Pages that were stored to are compared in each look. All other pages in memory are compared as well if they are few;
-// otherwise they are compared so often that this takes a twentieth of the recording's time at most. At an unmapping,
-// and at the end, all pages are always compared. A byte that was changed and changed back between two looks is not
+// otherwise so seldom that their looks take a twentieth of the recording's time at most. At an unmapping, and at the
+// end, all pages are always compared. A byte that was changed and changed back between two looks is not noticed.
 // noticed.
 //
 // Not thread-safe: session.cc holds its lock around every call.

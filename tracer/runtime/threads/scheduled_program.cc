@@ -30,8 +30,9 @@ namespace powercut::runtime {
 namespace {
 
 static_assert(kMostThreads == POWERCUT_MOST_THREADS);
-// Numbers of loads of a thread that has changed nothing in between. After kLooks or kQuiet loads the turns are told
-// apart; after kTooQuiet loads the thread counts as waiting, whatever it does. Other limits hold for visible loads.
+// Limits of a thread's loads while memory stays as it is; kLooks counts all its visible loads. Beyond kLooks,
+// kQuietVisible or kQuiet the thread's states are compared. After every kTooQuiet loads (kTooQuietVisible if visible)
+// the thread lets others go on, whatever it does.
 constexpr uint64_t kLooks = 8, kQuietVisible = 2, kQuiet = 4096, kTooQuiet = 100'000, kTooQuietVisible = 1000;
 constexpr int64_t kSteps = 1'000'000;
 constexpr uint64_t kKept = 5 * sizeof(uint64_t);  // registers that a function keeps below its frame

@@ -47,7 +47,8 @@ struct Thread {
   uint32_t joins = 0;
   bool flushes = false;  // the thread has flushed since its last fence
   uint64_t store = 0;    // the place where its last store begins
-  // Of a loop's turns: memory at the last look, loads since memory was last another one, and states that the loop was
+  // Of a loop's turns: memory at the last look, loads since memory last changed, visible loads, and (`turn`) digests of
+  // states.
   // in.
   uint64_t seen = 0, quiet = 0, looks = 0;
   Retries retries = {};

@@ -17,7 +17,7 @@ void pc_untold_writes(ThreadId tid, UInt number, const UWord* args) {
     case __NR_select:
     case __NR_pselect6:
       for (UInt set = 1; set <= 3; ++set) written(tid, args[set], (args[0] + kBits - 1) / kBits * kWord);
-      written(tid, args[4], sizeof(struct vki_timeval)); /* what is left of the time */
+      written(tid, args[4], sizeof(struct vki_timeval)); /* the rest of the time */
       break;
     case __NR_copy_file_range:
     case __NR_splice:

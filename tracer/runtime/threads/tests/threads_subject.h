@@ -1,4 +1,4 @@
-// Instrumented code that waits for other threads, for threads_test.cc: each function is what one thread does.
+// Instrumented code that waits for other threads, for threads_test.cc: each function is the work of one thread.
 #ifndef POWERCUT_TRACER_RUNTIME_THREADS_TESTS_THREADS_SUBJECT_H_
 #define POWERCUT_TRACER_RUNTIME_THREADS_TESTS_THREADS_SUBJECT_H_
 
