@@ -38,7 +38,7 @@ inline uint64_t Spread(uint64_t x) {
 inline uint8_t PaperLog2(bool paper_size, int small) { return static_cast<uint8_t>(small + (paper_size ? 9 : 0)); }
 constexpr uint64_t kSmallPool = uint64_t{256} << 20, kPaperPool = uint64_t{6} << 30;
 
-// What a table of these sizes has where no option is given.
+// The default options of a table with these sizes of key and value.
 template <typename Table>
 typename Table::Options Defaults(uint32_t key_size, uint32_t value_size) {
   typename Table::Options options;

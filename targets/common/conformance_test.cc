@@ -2,9 +2,9 @@
 // configurations, with reopens in between (a proper close, or what a power cut leaves when all was durable). A table of
 // counters is a map of sums, of which zero is none.
 //
-// Nothing here knows a scheme. Libraries come from the folder of the plain builds; configurations from the lines of
-// powercut_target::options (every value that a line lists may be drawn, `bug` apart), and what the target refuses as
-// BAD_CONFIG is drawn again.
+// Nothing here knows a scheme. Libraries come from the folder of the plain builds; configurations come from the lines
+// of powercut_target::options. Every value that a line lists may be drawn, `bug` apart. A configuration that the target
+// refuses as BAD_CONFIG is drawn again.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -235,7 +235,7 @@ class Conformance : public testing::TestWithParam<std::filesystem::path> {
     return number;
   }
 
-  // Of counters, the parts of all keys.
+  // For counters: compares the sums of the parts of all keys.
   static void CompareParts(TestTable* table, const Model& model, const std::multimap<std::string, std::string>& items) {
     std::map<std::string, uint64_t> sums;
     for (const auto& [key, part] : items) sums[key] += Number(part);
@@ -263,9 +263,8 @@ class Conformance : public testing::TestWithParam<std::filesystem::path> {
     CompareDrawing(table, items);
   }
 
-  // What is drawn for people is what walk() reports: the same items, each in a slot of its own, all inside the pool or
-  // in RAM.
-  // Drawing is optional; that every scheme of this repository does it is a test of tests/engine/test_drawing.py.
+  // The drawing shows the items that walk() reports, each in a slot of its own, all inside the pool or in RAM. Drawing
+  // is optional; that every scheme of this repository does it is a test of tests/engine/test_drawing.py.
   void CompareDrawing(TestTable* table, const std::multimap<std::string, std::string>& items) const {
     if (draw_ == nullptr) return;
     Drawn drawn{table->pool(), {}, {}, 0};

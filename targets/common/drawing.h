@@ -28,7 +28,7 @@ class Drawing {
   // False once nobody listens any more: loops end there.
   bool Wants() const { return !stopped_; }
 
-  // What follows belongs to this group, then to this bucket of it.
+  // Begins a group (then a bucket of the group): all words and slots that follow belong to the group.
   [[gnu::format(printf, 2, 3)]] void Group(const char* format, ...) {
     std::va_list arguments;
     va_start(arguments, format);

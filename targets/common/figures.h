@@ -1,4 +1,4 @@
-// What a fidelity program prints: the paper's figures beside ours.
+// The output of a fidelity program: the paper's figures beside ours.
 #ifndef POWERCUT_TARGETS_COMMON_FIGURES_H_
 #define POWERCUT_TARGETS_COMMON_FIGURES_H_
 
@@ -33,7 +33,7 @@ class Value {
   Value(std::string text) : value_(std::move(text)) {}
   Value(const char* text) : value_(std::string(text)) {}
 
-  // Of the variant's types one; as JSON writes it, but for the quotes of a text.
+  // Returns the value as JSON writes it, but a text without quotes.
   const std::variant<bool, int64_t, double, std::string>& value() const { return value_; }
   std::string Text() const;
 
@@ -47,16 +47,16 @@ class Figures {
   Figures(std::string scheme, bool paper_size);
   ~Figures();
 
-  // Are tables as large as the paper's? Else those that would take minutes are smaller.
+  // Returns whether tables are as large as the paper's. Otherwise the tables that would take minutes are smaller.
   bool paper_size() const { return paper_size_; }
 
-  // What a paper prints, beside ours. What counts as reproduced comes from the paper, or was fixed before the first
-  // measurement.
+  // Adds a figure that a paper prints, beside ours. The bound for `reproduced` comes from the paper, or was fixed
+  // before the first measurement.
   void Add(std::string figure, Value paper, Value measured, std::string unit, bool reproduced, std::string note);
-  // What no paper prints, or no paper's bound judges: there is nothing to reproduce.
+  // Adds a figure of ours that no paper prints, or that no bound of a paper judges: there is nothing to reproduce.
   void AddOurs(std::string figure, Value measured, std::string unit, std::string note);
-  // What depends on the size of the table. A filling ends with the first unlucky key, so that a larger table is less
-  // full: only at its size a paper's maximum has a verdict.
+  // Adds a figure that depends on the size of the table. A filling ends with the first unlucky key, so a larger table
+  // is less full. A paper's maximum has a verdict only at the paper's table size.
   void AddAtItsSize(std::string figure, Value paper, Value measured, std::string unit, bool reproduced,
                     std::string note);
   // To stdout.

@@ -1,6 +1,6 @@
-// Hash functions that the schemes share: a multiply-and-shift mixer over the key's words, under a seed. Constant,
-// since a table must find its items again in another process, and inlined, so that a key that lies in the pool is
-// read where a tracer sees it.
+// Hash functions that the schemes share: a multiply-and-shift mixer over the key's words, under a seed. The functions
+// are constant, since a table must find its items again in another process. The functions are inlined, so that a tracer
+// sees the reads of a key that lies in the pool.
 #ifndef POWERCUT_TARGETS_COMMON_HASH_H_
 #define POWERCUT_TARGETS_COMMON_HASH_H_
 

@@ -54,7 +54,7 @@ constexpr std::optional<uint64_t> NumberIn(std::string_view digits) {
   return digits.empty() ? std::nullopt : std::optional(number);
 }
 
-// What the values of an option stand for.
+// The meaning of an option's values.
 template <typename Options>
 struct Meaning {
   uint64_t (*number_of)(std::string_view value);  // of one that is listed

@@ -1,6 +1,5 @@
-// What a table consists of, in one word: the places of its parts in the root, so that one atomic store changes all of
-// them. A table that is being resized names more parts than one that is not. The item of a slot of such a part is here
-// too.
+// One word that names the parts of a table by their places in the root, so that one atomic store changes all parts.
+// During a resize the word names more parts than otherwise. The item of a part's slot is here too.
 #ifndef POWERCUT_TARGETS_COMMON_PART_NAMES_H_
 #define POWERCUT_TARGETS_COMMON_PART_NAMES_H_
 

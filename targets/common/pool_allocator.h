@@ -5,8 +5,8 @@
 //   entry table     one 4-byte entry a unit: n > 0 = a block of n units begins here, 0 = it does not
 //   units           each `unit` bytes, the first one aligned to `unit`
 //
-// Protocol. A block is allocated from the moment its entry is durable, and it is *owned* once the caller
-// has published its offset in a durable place. Hence:
+// Protocol. A block is allocated from the moment its entry is durable. The block is *owned* once the caller has
+// published its offset in a durable place. Hence:
 //   allocate   entry := n, flush, fence; the caller then initialises the block and publishes it.
 //              A power cut in between leaves an allocated block that nothing reaches: sweep() at the next
 //              open frees it. The other order (publish first) could hand out an owned block twice.
@@ -15,11 +15,11 @@
 // Each step is one aligned 4- or 8-byte store, so no state in between is visible, and sweeping twice is
 // sweeping once: recovery may be cut anywhere.
 //
-// invariant: entries of units inside a block, and of units at or above the mark, are zero. Raising the
-// mark is therefore durable before an entry below it is written; if it could be lost while the entry
-// stays, a later and longer block might hide that entry and expose it again when it is freed.
+// invariant: entries of units inside a block, and of units at or above the mark, are zero. The raised mark is therefore
+// durable before an entry below the mark is written. If the raise could be lost while the entry stays, a later and
+// longer block might hide the stale entry. A free of the longer block would expose the stale entry again.
 //
-// The mark keeps sweep() short: it reads one word a block and one a freed unit, never the whole table.
+// The mark keeps sweep() short: sweep() reads one word a block and one word a freed unit, never the whole table.
 #ifndef POWERCUT_TARGETS_COMMON_POOL_ALLOCATOR_H_
 #define POWERCUT_TARGETS_COMMON_POOL_ALLOCATOR_H_
 

@@ -41,7 +41,7 @@ namespace powercut {
   return POWERCUT_CORRUPT;
 }
 
-// What a scheme says of itself; the rest of powercut_target follows from the class.
+// A scheme's description; the rest of powercut_target follows from the class.
 struct SchemeDescription {
   const char* name;
   const char* summary;

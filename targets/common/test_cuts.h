@@ -10,7 +10,7 @@ namespace powercut::test {
 
 struct Cut {};
 
-// What powercut_mark does in this program.
+// State of this program's powercut_mark: the marks seen, and the countdown to a cut.
 inline struct {
   std::set<std::string> seen;
   int until_cut = -1;  // marks to pass before the cut; negative: none

@@ -58,7 +58,7 @@ class TestTable {
   void Close() {
     if (table_ != nullptr) target_->close(std::exchange(table_, nullptr));
   }
-  // What a power cut leaves when every visible store was durable.
+  // Reopens the table after a power cut at which every visible store was durable. Returns the status of open.
   powercut_status Cut() {
     if (table_ != nullptr) lost_.push_back(std::exchange(table_, nullptr));  // not closed: it must not tidy up
     return Open();
@@ -72,7 +72,7 @@ class TestTable {
     const std::string k = Key(key), v = Value(value);
     return target_->update(table_, Bytes(k), Bytes(v));
   }
-  // Of a table of counters.
+  // For a table of counters: adds `delta` to the key's sum.
   powercut_status Increment(uint64_t key, int64_t delta) {
     const std::string k = Key(key);
     return target_->increment(table_, Bytes(k), delta);

@@ -19,8 +19,8 @@
 
 namespace powercut::test {
 
-// What `maintain` is told beside the operations, by each thread in its turn: each `every` operations one of them. OK
-// and FULL are right answers.
+// Commands for `maintain` beside the operations. After each `every` operations a thread gives the next command, and the
+// threads take turns. OK and FULL are right answers.
 struct Maintenance {
   std::vector<const char*> commands;
   uint64_t every = 50;
@@ -272,7 +272,7 @@ class ThreadsTest : public ::testing::TestWithParam<Param> {
   }
 };
 
-// What the traits of a variant say of threads, and of an insert of a present key.
+// Expects the traits of a variant on threads, and on an insert of a present key.
 inline void ExpectTraits(const char* variant, bool concurrent, uint32_t key_size, uint32_t value_size, bool thread_safe,
                          bool checks_exists) {
   const powercut_option option = {"concurrency", "concurrent"};

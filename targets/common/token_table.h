@@ -1,14 +1,14 @@
-// What a hash table of token buckets needs to be persistent by the protocols of Level hashing (OSDI'18, 3.3), whatever
-// its way of finding a bucket is: a root that names the table by one word, log-free insertion and deletion of a slot,
-// and an undo log of one item.
+// The persistent half of a hash table of token buckets, by the protocols of Level hashing (OSDI'18, 3.3). The class
+// offers a root that names the table by one word, log-free insertion and deletion of a slot, and an undo log of one
+// item. A scheme adds its way to find a bucket.
 //
 // Layout:
 //   0      root: 3 lines (TokenRoot below)
 //   192    PoolAllocator: its line, its table, its units; the table is one block of it
 //
 // A table is replaced as a whole: the new one is made where nothing reaches it, made durable, and named by one store of
-// 8 bytes; then the old one is freed. A cut before the store leaves the old table and a block that nobody reaches, a
-// cut after it the new table and the old block; open frees either.
+// 8 bytes; then the old one is freed. A cut before the store leaves the old table and an unreached block; a cut after
+// the store leaves the new table and the old block. Open frees the unreached block in either case.
 #ifndef POWERCUT_TARGETS_COMMON_TOKEN_TABLE_H_
 #define POWERCUT_TARGETS_COMMON_TOKEN_TABLE_H_
 
@@ -169,7 +169,7 @@ class TokenTable {
     SetLog(OffsetOf(slot));
     if (defects_.log_unordered) pmem::persist(log->log_item, bucket_.item_size());
     bucket_.CopyValue(slot, item);
-    // Of an item that straddles two lines only the value's line is dirty.
+    // If an item straddles two lines, only the value's line is dirty.
     const uint8_t* value = slot + bucket_.key_size();
     if (!defects_.log_cleared_early) pmem::persist(value, bucket_.item_size() - bucket_.key_size());
     pmem::mark("update.overwritten");

@@ -8,7 +8,7 @@
 
 namespace powercut::counting {
 
-// What happens to a key's count: it is changed by `delta`, or, where it is erased, `delta` is all that it is.
+// A change of a key's count: `delta` is added to the count, or, after an erase, `delta` is the whole count.
 struct Change {
   uint64_t key;
   int64_t delta;

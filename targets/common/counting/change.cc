@@ -50,7 +50,7 @@ void Table::FinishPage(Log* log) {
 
 powercut_status Table::StageInto(Log* log) {
   for (uint32_t slot = log->slot; slot < log->slot + log->slots; ++slot) {
-    // What a page takes leaves the buffer when the page is written.
+    // The changes that a page takes leave the buffer when the page is written.
     while (true) {
       const uint32_t taken = log->taken.empty() || log->taken.back().first != slot ? 0 : log->taken.back().second;
       if (taken == buffer_.slot(slot).size()) break;

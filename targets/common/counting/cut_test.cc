@@ -23,7 +23,7 @@ using test::TestTable;
 
 constexpr uint64_t kKeys = 7;
 
-// What a power cut may leave of a pool: of each sector, any of its versions.
+// The contents that a power cut may leave in a pool: any version of each sector.
 class Versions {
  public:
   explicit Versions(powercut_pool pool) : pool_(pool), of_(pool.size / POWERCUT_BLOCK_LINE) { Floor(); }
@@ -125,12 +125,12 @@ class Run {
         table_(powercut_target_entry(POWERCUT_TARGET_ABI), variant, settings, 8, 8, kPool),
         pasts_(kKeys + 1, Past{{0}, 0}) {}
 
-  // What is wrong; "" if nothing is.
+  // Returns the first fault that was found, or "".
   std::string Live(uint64_t seed) {
     if (table_.Format() != POWERCUT_OK) return "cannot be formatted";
     return Go(seed);
   }
-  // The same from a pool that a power cut has left.
+  // Lives on from a pool that a power cut has left. Returns the first fault that was found, or "".
   std::string Resume(uint64_t seed, const Versions& versions, const std::vector<size_t>& choice,
                      const std::vector<Past>& pasts) {
     versions.Leave(choice, table_.pool());
@@ -168,7 +168,8 @@ class Run {
  private:
   static constexpr uint64_t kPool = 8192;
 
-  // Opens the table and compares what it holds with its past, which is over: what it holds counts from now on.
+  // Opens the table and compares its contents with its past. The past is dropped then: only the present contents count
+  // from now on. Returns the fault, or "".
   std::string Asked() {
     const std::string opened = Opened();
     if (!opened.empty()) return opened;
@@ -300,7 +301,7 @@ const std::vector<TestTable::Settings>& Geometries() {
   return geometries;
 }
 
-// What is wrong in one of these geometries; "" if nothing is.
+// Returns the first fault in one of these geometries, or "".
 std::string Search(const char* variant, const char* bug, uint64_t seeds, size_t from = 0,
                    size_t to = Geometries().size()) {
   for (uint64_t seed = 1; seed <= seeds; ++seed) {

@@ -172,8 +172,9 @@ void Table::WriteHome(const Image& image, uint32_t slot, uint32_t place, uint64_
   device_.WriteBlock(BlockAt(place), options_.pages, block_.data());
 }
 
-// A block with these changes. `published` writes it where it lies. `hardened` writes it, and its chain, somewhere else
-// under a new generation, and lets go of the old ones when the new ones are durable. FULL changes nothing.
+// Rewrites a block with these changes. `published` writes the block in place. `hardened` writes the block and its chain
+// somewhere else under a new generation, and frees the old pages when the new pages are durable. If the answer is FULL,
+// nothing was changed.
 powercut_status Table::Rewrite(uint32_t slot, std::span<const Change> changes, uint64_t merged) {
   Image image(geometry_.block_entries);
   if (!Load(slot, &image)) return POWERCUT_CORRUPT;

@@ -1,4 +1,4 @@
-// The device as the tables use it: pages and blocks, and what they cost. It is a block device of the engine's, or an
+// The device as the tables use it: pages and blocks, and their costs. The device is a block device of the engine, or an
 // SSD of ../ftl on raw flash.
 #ifndef POWERCUT_TARGETS_COMMON_COUNTING_DEVICE_H_
 #define POWERCUT_TARGETS_COMMON_COUNTING_DEVICE_H_
@@ -36,7 +36,7 @@ class Device {
     if (options.ftl != Layer::kNone) ssd_.emplace(pool, SsdOf(options, pages));
   }
 
-  // What the engine is told of it.
+  // Describes the device for the engine.
   static powercut_device Describe(const Options& options) {
     if (options.ftl != Layer::kNone) return ftl::Ssd::DeviceOf(SsdOf(options, 0));
     return {.medium = POWERCUT_BLOCK, .bytes = options.page / options.sectors, .unit = 1};
@@ -58,7 +58,7 @@ class Device {
     if (reads_counted_) ++counts_.page_reads;
     return Find(page, room);
   }
-  // The same for page `p` of a block, all of which are read one after the other.
+  // Returns page `p` of a block. The caller reads all pages of the block one after the other.
   const uint8_t* LookInBlock(uint64_t first, uint32_t p, std::vector<uint8_t>* room) {
     if (reads_counted_ && p == 0) ++counts_.block_reads;
     return Find(first + p, room);

@@ -1,5 +1,5 @@
-// What a table looks like, as figures 1 and 2 of the paper have it: the RAM buffer, the change segment, the data
-// segment and the overflow region. A row is a page, or a slot of the RAM buffer.
+// Draws a table as figures 1 and 2 of the paper do: the RAM buffer, the change segment, the data segment and the
+// overflow region. A row is a page, or a slot of the RAM buffer.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -123,7 +123,7 @@ class Table::Sketch {
   const void* At(uint32_t byte = 0) const { return table_.device_.PlaceOf(number_, byte); }
   void State(const char* state) { to_->Word("state", At(), Device::kPlaceSize, "%s", state); }
 
-  // What cannot be read is drawn as a page of zeroes.
+  // Returns the page. A page that cannot be read is drawn as a page of zeroes.
   Page Read(uint64_t number, uint64_t bucket) {
     const Page page = table_.In(table_.page_);
     number_ = number;

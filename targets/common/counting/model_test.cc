@@ -84,7 +84,7 @@ TEST_P(Model, Agrees) {
   }
 }
 
-// What stages and merges cost, in the units of the paper's Table 2.
+// Costs of stages and merges, in the units of the paper's Table 2.
 class Costs : public testing::TestWithParam<const char*> {
  protected:
   static constexpr uint32_t kBlocks = 4, kEntries = 8;
@@ -97,7 +97,7 @@ class Costs : public testing::TestWithParam<const char*> {
     reinterpret_cast<Table*>(table_.handle())->CountReads();
   }
 
-  // Of one command.
+  // Returns the counts of one command.
   Device::Counts Of(const char* command) {
     const Device::Counts before = counts();
     EXPECT_EQ(table_.Maintain(command), POWERCUT_OK);
@@ -136,7 +136,7 @@ void Costs::Merge() {
   }
   const Device::Counts merge = Of("merge");
   EXPECT_EQ(merge.block_writes, kBlocks);
-  // Of MDB also the change blocks, each once: 2k + 1 for k data blocks.
+  // MDB also reads the change blocks, each once: 2k + 1 for k data blocks.
   EXPECT_EQ(merge.block_reads, kBlocks + (kMember.scheme == Scheme::kSegmented ? logs : 0));
   EXPECT_EQ(merge.page_writes, 0u);
   if (kMember.scheme == Scheme::kLinear) {  // "each page will be requested by each data segment block" (2.4)
@@ -192,7 +192,7 @@ TEST_P(Costs, ErasingMakesRoom) {
   }
 }
 
-// What a full table of MB has on its device can be erased key by key: a block is always written again with fewer keys.
+// The keys of a full MB table on its device can be erased one by one: a block is always written again with fewer keys.
 TEST_P(Costs, AFullBlockCanBeWrittenAgain) {
   if (kMember.scheme != Scheme::kBounded) return;  // in a log there may be changes that have no room
   for (const char* overflow : {"1", "2", "3", "5"}) {

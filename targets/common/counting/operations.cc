@@ -1,4 +1,4 @@
-// What clients call.
+// The operations that clients call.
 #include <new>
 #include <string_view>
 

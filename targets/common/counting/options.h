@@ -1,4 +1,5 @@
-// What a run of a counting table may choose (its target.cc has the table), and what distinguishes the four schemes.
+// Options of a run of a counting table (its target.cc has the table), and the constants that distinguish the four
+// schemes.
 #ifndef POWERCUT_TARGETS_COMMON_COUNTING_OPTIONS_H_
 #define POWERCUT_TARGETS_COMMON_COUNTING_OPTIONS_H_
 
@@ -50,7 +51,7 @@ enum class Scheme : uint8_t {
   kUnbuffered  // each increment writes its page
 };
 
-// What lies between the table and the flash.
+// The layer between the table and the flash.
 enum class Layer : uint8_t {
   kNone,  // a block device, of which nothing else is known
   kPage,  // a layer of ../ftl on raw flash

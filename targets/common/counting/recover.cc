@@ -9,7 +9,7 @@
 namespace powercut::counting {
 namespace {
 
-// What the root says, and open wants to find.
+// Returns the header that format writes to the root and that open expects there.
 PageHeader RootOf(const Options& options, const Geometry& geometry) {
   return {.checksum = 0,
           .kind = Kind::kRoot,
@@ -79,7 +79,7 @@ powercut_status Table::Format(powercut_pool pool, const Options& options) {
   try {
     Table table(pool, options);
     if (table.geometry_.end > table.device_.pages() || !table.device_.Format()) return POWERCUT_FULL;
-    // What the device held before is gone before there is a table.
+    // All old contents of the device are erased before the table exists.
     table.device_.EraseBlock(0, table.geometry_.end);
     table.device_.Flush();
     const Page root = table.In(table.page_);
@@ -120,8 +120,9 @@ powercut_status Table::Recover() {
   return status;
 }
 
-// What is left of a torn page goes before anything else is written there: one of its sectors and the others of a page
-// that is written, and torn, later would be a page that nobody has written, or one that was lost before.
+// Wipes the rest of a torn page before anything else is written there. Otherwise a later write of the page might be
+// torn as well: an old sector and the new sectors might then form a page that nobody has written, or that was lost
+// before.
 void Table::WipeTorn(uint64_t number, const PageView& page, Kind kind) {
   DO_IF (Bug::kTornKept) return;
   if (!options_.hardened || options_.sectors == 1 || page.IsSealed(kind) || page.IsZero()) return;
@@ -129,8 +130,8 @@ void Table::WipeTorn(uint64_t number, const PageView& page, Kind kind) {
   wiped_ = true;
 }
 
-// Of each data block the newest generation that is there as a whole. A block that a power cut has left in pieces is
-// none. Generations go on after all that were ever seen: a piece must not fit into a block that is written later.
+// Finds the newest complete generation of each data block. A block that a power cut has left in pieces does not count.
+// New generations are numbered after all that were ever seen: a piece must not fit into a block that is written later.
 powercut_status Table::FindNewestBlocks() {
   std::vector<uint64_t> newest(options_.blocks, 0);
   std::vector<std::vector<uint32_t>> chains(options_.blocks);

@@ -187,7 +187,7 @@ class Table {
   powercut_status MergeBuffer();
   powercut_status MergeLog(Log* log);
   powercut_status MergeLogs();
-  // What the RAM buffer does when it is full.
+  // Empties the full RAM buffer.
   powercut_status Empty();
   // The changes of a slot in the change segment that its data block lacks, in their order.
   bool ReadStaged(uint32_t slot, std::vector<Staged>* out);

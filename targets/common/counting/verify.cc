@@ -1,4 +1,4 @@
-// What an open table holds, and whether it hangs together.
+// Walks the items of an open table, and verifies its structure.
 #include <algorithm>
 
 #include "targets/common/counting/table.h"

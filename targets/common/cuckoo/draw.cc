@@ -1,4 +1,4 @@
-// What a table of the cuckoo family looks like: buckets, one table or two, and the stash; more than one slot array
+// Draws a table of the cuckoo family: the buckets of one table or two, and the stash. There is more than one slot array
 // while a rehash empties the others.
 #include "targets/common/cuckoo/table.h"
 #include "targets/common/drawing.h"

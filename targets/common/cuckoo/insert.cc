@@ -53,7 +53,7 @@ bool Table::PlaceByKickOut(const SlotArray* array, const Item& item, const Probe
   uint64_t random = probe.hash[0] ^ probe.hash[1];
   const uint32_t slots = geometry_.bucket.slots;
   Item carried = item;
-  // Of one slot a bucket, the first table is tried first (conventional cuckoo hashing).
+  // With one slot a bucket, the walk begins in the first table (conventional cuckoo hashing).
   uint64_t index = Home(*array, probe, slots == 1 ? 0 : static_cast<int>(random & 1));
   while (trail.length < options_.limit) {
     random = Mix(random + 0x9e3779b97f4a7c15);

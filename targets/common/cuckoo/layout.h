@@ -1,9 +1,9 @@
-// Where things lie in the pool.
+// The layout of the pool.
 //
 //   0      root: 4 lines (Root below)
 //   256    PoolAllocator: its line, its table, its units; each slot array is one block of it
 //
-// A slot array holds the buckets of one table, or of two, one after the other, and behind them the stash, which is a
+// A slot array holds the buckets of one table, or of two tables one after the other. The stash follows the buckets: a
 // bucket that no hash addresses. A bucket is a header of tokens, one bit a slot, and its slots:
 //   lines    16-byte keys: slots of 31 bytes, two in each 64-byte line; the header is the last byte (16 slots: the
 //            last two) of the bucket's first line. A bucket of one slot takes half a line.

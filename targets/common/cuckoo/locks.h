@@ -1,11 +1,11 @@
-// What keeps the threads of one open table apart (concurrency=concurrent; ../../libcuckoo/README.md, "Threads"):
-// striped locks of buckets. An operation holds the stripes of the buckets that it reads and changes; a resize holds all
-// stripes.
+// Striped locks of buckets keep the threads of one open table apart (concurrency=concurrent; ../../libcuckoo/README.md,
+// "Threads"). An operation holds the stripes of the buckets that it reads and changes; a resize holds all stripes.
 //
-// Order. A thread waits for a stripe only while it holds no stripe of a higher number, for the undo log's lock only
-// behind its stripes, and for the end of searches only while it holds all stripes; a search waits for nothing.
+// Order. A thread waits for a stripe only while it holds no stripe of a higher number. A thread takes the undo log's
+// lock only after its stripes. A thread waits for the end of searches only while it holds all stripes; a search waits
+// for nothing.
 //
-// All of it is volatile: a power cut leaves no lock held, and open begins with none.
+// All locks are volatile: a power cut leaves no lock held, and open begins with free locks.
 #ifndef POWERCUT_TARGETS_COMMON_CUCKOO_LOCKS_H_
 #define POWERCUT_TARGETS_COMMON_CUCKOO_LOCKS_H_
 

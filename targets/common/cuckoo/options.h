@@ -1,5 +1,5 @@
-// What a run of a cuckoo scheme may choose (its target.cc has the table), and what distinguishes the schemes of the
-// family.
+// Options of a run of a cuckoo scheme (its target.cc has the table), and the constants that distinguish the schemes of
+// the family.
 #ifndef POWERCUT_TARGETS_COMMON_CUCKOO_OPTIONS_H_
 #define POWERCUT_TARGETS_COMMON_CUCKOO_OPTIONS_H_
 

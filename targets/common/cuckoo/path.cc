@@ -8,7 +8,7 @@ bool Table::FindPath(const SlotArray* array, const Probe& probe, Path* path) con
   // The walk must be the same in every run: its random numbers follow from the key.
   uint64_t random = probe.hash[0] ^ probe.hash[1];
   uint32_t steps = 0;
-  // Of one slot a bucket, the first table is tried first (conventional cuckoo hashing).
+  // With one slot a bucket, the walk begins in the first table (conventional cuckoo hashing).
   const int first = geometry_.bucket.slots == 1 ? 0 : static_cast<int>(random & 1);
   const uint64_t start = Home(*array, probe, first), other = Home(*array, probe, 1 - first);
   return WalkFrom(array, start, &random, &steps, path) ||

@@ -73,7 +73,7 @@ bool Table::CopyInto(const SlotArray* next) {
     for (uint32_t rest = Tokens(place); rest != 0; rest &= rest - 1) {
       place.slot = static_cast<uint32_t>(std::countr_zero(rest));
       const Item item = Load(place);
-      // Of an item that a cut has doubled one copy is enough.
+      // One copy is enough of an item that a cut has doubled.
       auto any = [](const Place&) { return true; };
       if (options_.hardened && VisitCopies(next, item.bytes, ProbeOf(item.bytes), any)) continue;
       if (!PlaceItem(next, item)) return false;

@@ -4,7 +4,7 @@
 namespace powercut::cuckoo {
 
 // With tags the second bucket follows from the first and the tag, and the first from the second (partial-key cuckoo
-// hashing), so that an item can be moved without its key being read.
+// hashing). An item can thus be moved without a read of its key.
 uint64_t Table::Home(const SlotArray& array, const Probe& probe, int which) const {
   if (options_.tags) return (probe.hash[0] ^ (which == 0 ? 0 : Mix(probe.tag() + uint64_t{1}))) & array.mask;
   const uint64_t table = geometry_.tables == 2 && which == 1 ? array.mask + 1 : 0;

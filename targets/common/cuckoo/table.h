@@ -90,7 +90,7 @@ class Table {
       return visit(slot, slot + geometry_.key_size);
     });
   }
-  // The same for every item of the region.
+  // Calls `visit` for every item of the region.
   template <typename Visit>
   void Walk(uint64_t region, Visit visit) {
     Place bucket = RegionBucket(region);

@@ -1,6 +1,6 @@
-// Operations beside other threads: the locks of a key's two buckets, and libcuckoo's insertion, which searches for a
-// path without locks and looks at each step again before it takes it. The functions named are those of the authors'
-// cuckoohash_map.hh.
+// Operations beside other threads: the locks of a key's two buckets, and libcuckoo's insertion. The insertion searches
+// for a path without locks and checks each step again before the step is taken. The functions named come from the
+// authors' cuckoohash_map.hh.
 #include <new>
 
 #include "targets/common/cuckoo/table.h"
@@ -80,9 +80,9 @@ powercut_status Table::InsertBesideOthers(const Item& item) {
   }
 }
 
-// cuckoopath_move: from the end of the path backwards, each step under the locks of its two buckets, the last one under
-// those of the new item's buckets as well. True: the first slot of the path is free, and these locks are held. False: a
-// step no longer fits, and none is held.
+// cuckoopath_move: moves items from the end of the path backwards. Each step runs under the locks of its two buckets;
+// the last step holds the locks of the new item's buckets as well. Returns true if the first slot of the path is free;
+// the locks of the last step are held then. Returns false if a step no longer fits; no lock is held then.
 bool Table::MoveAlong(const Path& path, const SlotArray* array, uint64_t table, const Probe& probe,
                       StripeGuard* guard) {
   pmem::mark(path.length > 2 ? "insert.path" : "insert.evict");

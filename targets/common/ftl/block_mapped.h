@@ -1,7 +1,8 @@
 // The block-mapped lazy layer of "Hash in a Flash", 2.1: "when the i-th logical page of a block is written, the FTL
 // copies and writes only the first i pages to a newly allocated block, instead of all the pages. Later, when page j is
-// modified, only the pages i + 1 to j - 1 are moved and written to the new block." So a logical block is one block, its
-// *base*, or the front of one that is being filled and the rest of its base. README.md says why `hardened` is safe.
+// modified, only the pages i + 1 to j - 1 are moved and written to the new block." A logical block is therefore one
+// block, its *base*, or the front of a block that is being filled and the rest of the base. README.md says why
+// `hardened` is safe.
 #ifndef POWERCUT_TARGETS_COMMON_FTL_BLOCK_MAPPED_H_
 #define POWERCUT_TARGETS_COMMON_FTL_BLOCK_MAPPED_H_
 
@@ -17,7 +18,7 @@ namespace powercut::ftl {
 template <typename Medium>
 class BlockMapped {
  public:
-  // Of a device for these settings.
+  // Returns the geometry of a device for these settings.
   static Geometry GeometryOf(const Settings& settings, uint32_t pages_per_block, uint32_t page_size) {
     return Blocks<Medium>::WithJournal({0, pages_per_block, page_size}, settings, 0);
   }
@@ -72,7 +73,7 @@ class BlockMapped {
   }
 
   bool Has(uint32_t logical) const { return there_[logical] != 0; }
-  // Of a logical page that is there.
+  // Returns the physical page of a logical page. Precondition: the logical page is present.
   uint64_t PageOf(uint32_t logical) const {
     const Logical& of = of_[logical / pages_];
     const uint32_t index = logical % pages_;

@@ -141,8 +141,8 @@ TEST(PageMapped, CleansAsGreedyCollectionDoes) {
     ASSERT_EQ(layer.Write(static_cast<uint32_t>(random() % 16384), nullptr), Status::kOk);
   const Counts& counts = layer.counts();
   EXPECT_EQ(counts.page_programs, counts.host_writes + counts.moved + counts.journal);
-  // Of 1.25 pages one is live. Uniform writes that clean the oldest block cost 1.25 / (1.25 + W(-1.25 exp(-1.25)))
-  // = 2.7 programs each; greedy cleaning costs less, and no cleaning less than what the free share gains at best.
+  // One of 1.25 pages is live. Uniform writes that clean the oldest block cost 1.25 / (1.25 + W(-1.25 exp(-1.25))) =
+  // 2.7 programs each; greedy cleaning costs less, and no cleaning less than what the free share gains at best.
   const double amplification = static_cast<double>(counts.page_programs) / static_cast<double>(counts.host_writes);
   EXPECT_GT(amplification, 1.5);
   EXPECT_LT(amplification, 2.7);

@@ -1,7 +1,7 @@
 // Power cuts of both layers by brute force, without the engine: this program is the device's runtime. At every program
-// and every erase it makes the pools that a power cut may leave (nothing was done, it was interrupted, it was done),
-// opens them, and compares all pages and all counts of erases; then it goes on with such a pool, and cuts the power
-// again.
+// and every erase the test makes the pools that a power cut may leave: the step was not begun, was interrupted, or was
+// done. The test opens each pool and compares all pages and all counts of erases. Then the test goes on with such a
+// pool, and cuts the power again.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -36,7 +36,7 @@ class Cuttable {
 };
 Cuttable* current = nullptr;
 
-// What a logical page held after each of the operations that a power cut may undo; 0: nothing.
+// The contents of a logical page after each of the operations that a power cut may undo; 0: nothing.
 using Past = std::vector<uint64_t>;
 
 // One life of a device, cut wherever it programs or erases.
@@ -52,7 +52,7 @@ class Life : public Cuttable {
         bytes_((geometry_.pages() + geometry_.blocks) * POWERCUT_FLASH_LINE / sizeof(Line)),
         pasts_(shape.settings.logical, Past{0}) {}
 
-  // What is wrong; "" if nothing is.
+  // Returns the first fault that was found, or "".
   std::string Live(uint64_t seed) {
     Start();
     if (ftl_->Format() != Status::kOk) return "cannot be formatted";
@@ -108,7 +108,8 @@ class Life : public Cuttable {
     ftl_.emplace(&*nand_, shape_.settings);
   }
 
-  // Opens the device and compares what it holds with its past, which is over: what it holds counts from now on.
+  // Opens the device and compares its contents with its past. The past is dropped then: only the present contents count
+  // from now on. Returns the fault, or "".
   std::string Opened() {
     Start();
     doing_ = "open";

@@ -1,4 +1,4 @@
-// What operations cost on the devices of Table 1 of "Hash in a Flash", in seconds.
+// Latencies of operations on the devices of Table 1 of "Hash in a Flash", in seconds.
 #ifndef POWERCUT_TARGETS_COMMON_FTL_LATENCIES_H_
 #define POWERCUT_TARGETS_COMMON_FTL_LATENCIES_H_
 

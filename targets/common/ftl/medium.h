@@ -1,4 +1,4 @@
-// What a flash translation layer stands on. A medium offers
+// The medium below a flash translation layer. A medium offers
 //   static constexpr bool kContents;                    does it keep what is programmed?
 //   const Geometry& geometry() const;
 //   Reading Read(uint64_t page, void* data, Spare* spare);   data may be null

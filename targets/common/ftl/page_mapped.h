@@ -17,7 +17,7 @@ namespace powercut::ftl {
 template <typename Medium>
 class PageMapped {
  public:
-  // Of a device for these settings.
+  // Returns the geometry of a device for these settings.
   static Geometry GeometryOf(const Settings& settings, uint32_t pages_per_block, uint32_t page_size) {
     const Geometry geometry = {0, pages_per_block, page_size};
     return Blocks<Medium>::WithJournal(geometry, settings, StateWords(geometry, settings));
@@ -76,7 +76,7 @@ class PageMapped {
   }
 
   bool Has(uint32_t logical) const { return place_[logical] != kNone && trimmed_[logical] == 0; }
-  // Of a logical page that is there.
+  // Returns the physical page of a logical page. Precondition: the logical page is present.
   uint64_t PageOf(uint32_t logical) const { return place_[logical]; }
   const Counts& counts() const { return counts_; }
   uint32_t first_block() const { return blocks_.first(); }
@@ -107,8 +107,8 @@ class PageMapped {
     return Append(kind, logical, data) ? Status::kOk : Status::kDamaged;
   }
 
-  // Room for one page in the block that takes them, and two free blocks: one to move pages to, one in reserve for what
-  // power cuts waste.
+  // Makes room for one page in the block that takes new pages, and keeps two free blocks. One free block takes moved
+  // pages; the other is a reserve for pages that power cuts waste.
   bool MakeRoom() {
     while (true) {
       const bool cleans = settings_.hardened && !Is(Bug::kEraseFirst);
@@ -233,7 +233,8 @@ class PageMapped {
     }
   }
 
-  // The block was erased. What says that a page was trimmed is needed as long as an older copy is on flash.
+  // Forgets the pages of an erased block. The note of a trimmed page is needed as long as an older copy of the page is
+  // on flash.
   void Forget(uint32_t block) {
     for (uint64_t page = uint64_t{block} * pages_; page < (uint64_t{block} + 1) * pages_; ++page) {
       const uint32_t logical = owner_[page];
@@ -287,7 +288,7 @@ template <typename Medium>
 Status PageMapped<Medium>::Open() {
   const auto found = blocks_.Recover();
   if (!found) return Status::kUnformatted;
-  // Of each logical page the number of its newest page.
+  // For each logical page, the number of its newest physical page.
   std::vector<uint64_t> newest(settings_.logical, 0);
   uint64_t after = 0;  // pages from this number on are newer than the checkpoint
   std::vector<uint8_t> scanned(blocks_.end(), settings_.checkpoint ? 0 : 1);
@@ -359,7 +360,7 @@ void PageMapped<Medium>::Scan(uint32_t block, uint64_t after, std::vector<uint64
   fill_ = used;
 }
 
-// What follows from the places and owners.
+// Computes the counts that follow from the places and owners.
 template <typename Medium>
 void PageMapped<Medium>::Settle() {
   for (const uint32_t logical : owner_) {

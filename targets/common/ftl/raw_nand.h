@@ -56,8 +56,8 @@ class RawNand {
   static constexpr uint64_t kPlaceSize = 2 * sizeof(uint64_t);
 
  private:
-  // Of the page and of all else in its spare area, both of whole words. Two sums side by side: neither waits for the
-  // other's product.
+  // Returns the checksum of the page and of all else in its spare area; both consist of whole words. Two sums run side
+  // by side, and neither sum waits for the other's product.
   uint32_t Checksum(const void* data, const Spare& spare) const {
     uint64_t even = geometry_.page_size, odd = 0;
     const auto add = [&even, &odd](const void* bytes, size_t size) {

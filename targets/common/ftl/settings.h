@@ -1,4 +1,4 @@
-// What a flash translation layer is told, what it counts, and what it answers.
+// Settings, counters and answers of a flash translation layer.
 #ifndef POWERCUT_TARGETS_COMMON_FTL_SETTINGS_H_
 #define POWERCUT_TARGETS_COMMON_FTL_SETTINGS_H_
 
@@ -9,7 +9,7 @@ namespace powercut::ftl {
 // Each is a small change of `hardened` at the place that tests for it.
 enum class Bug : uint8_t {
   kNone,
-  // Of both layers.
+  // Bugs of both layers.
   kWearLost,        // a block is erased without a note of its count
   kTornSpare,       // open takes a page that cannot be read for one that was never programmed
   kJournalInPlace,  // the area of the journal that counts is erased for the next snapshot
@@ -33,8 +33,8 @@ struct Settings {
   bool hardened;
   bool checkpoint;  // open reads the mapping from the journal, and scans newer blocks alone
   Bug bug;
-  // Whether reads are counted. Where a layer is judged they are not: a lookup that moves a counter changes what the
-  // next one meets, and all of them are asked again for it (replayer/EXPLORER.md, "What is asked").
+  // True if reads are counted. Reads are not counted where a layer is judged: a lookup that moves a counter changes the
+  // state for the next lookup, so the engine would ask all lookups again (replayer/EXPLORER.md, "What is asked").
   bool reads_counted = true;
 };
 

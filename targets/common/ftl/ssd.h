@@ -41,7 +41,7 @@ class Ssd {
     const auto of = options.block_mapped ? ByBlock::GeometryOf : ByPage::GeometryOf;
     return of(options.settings, options.pages_per_block, options.page_size);
   }
-  // What the engine is told of its flash.
+  // Describes the flash of the SSD for the engine.
   static powercut_device DeviceOf(const Options& options) {
     return {.medium = POWERCUT_FLASH,
             .bytes = options.page_size + static_cast<uint32_t>(sizeof(Spare)),

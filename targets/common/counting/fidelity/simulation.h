@@ -1,5 +1,5 @@
-// What stages and merges of a counting table cost, without its bytes: of each slot the number of changes is enough. It
-// does what `published` does (change.cc), and simulation_test.cc holds the two side by side.
+// Simulates the cost of stages and merges of a counting table without the table's bytes: the number of changes of each
+// slot is enough. The simulation follows `published` (change.cc), and simulation_test.cc compares the two.
 #ifndef POWERCUT_TARGETS_COMMON_COUNTING_FIDELITY_SIMULATION_H_
 #define POWERCUT_TARGETS_COMMON_COUNTING_FIDELITY_SIMULATION_H_
 
@@ -34,7 +34,7 @@ class Simulation {
         logs_((shape.blocks + shape.log_slots - 1) / shape.log_slots),
         slots_(shape.blocks) {}
 
-  // Of both segments.
+  // Returns the pages of both segments.
   uint64_t pages() const { return uint64_t{shape_.blocks} * shape_.block_pages + logs_.size() * shape_.log_pages; }
 
   const Operations& operations() const { return operations_; }
@@ -56,7 +56,8 @@ class Simulation {
     }
   }
 
-  // What a query reads of the change segment now, on the average over the slots: of MDB blocks, of MDB-L pages (2.7).
+  // Returns the reads of a query in the change segment now, on the average over the slots: blocks for MDB, pages for
+  // MDB-L (2.7).
   double ReadsOfQuery() const {
     uint64_t reads = 0;
     for (uint32_t slot = 0; slot < shape_.blocks; ++slot) {
@@ -66,7 +67,7 @@ class Simulation {
     return static_cast<double>(reads) / shape_.blocks;
   }
 
-  // What the change segment holds is merged.
+  // Merges all changes of the change segment.
   void Finish() {
     if (shape_.scheme == Scheme::kBounded) return;
     for (uint32_t log = 0; log < logs_.size(); ++log) {

@@ -17,15 +17,15 @@ namespace {
 
 using powercut::fidelity::Join;
 
-// Its table has 11.5 % fewer page reads a query, "given the fact that the ratio of number of unique tokens to hash
-// table size is slightly higher for Wiki" (3.4). Its size is lost: ours has as many entries for 400 million words (3.3)
-// that 70 % are used, of Wiki's 75 %.
+// Meme's table has 11.5 % fewer page reads a query. The paper's reason: "the ratio of number of unique tokens to hash
+// table size is slightly higher for Wiki" (3.4). The size of Meme's table is lost: ours has as many entries for 400
+// million words (3.3) that 70 % are used, of Wiki's 75 %.
 constexpr Corpus kMeme = {"Meme", 400'000'000, 505};
 constexpr size_t kBufferOfFigures = 2, kChangeOfFigures = 2;  // 5 % and 12.5 % (3.5)
 
-// A device that is as large as what is kept on it, with 15 % in reserve (Agrawal and others, USENIX ATC 2008, whose
-// simulator the paper takes), and was written once: "since random writes will eventually require erases once the flash
-// device is full" (1.1).
+// A device that is as large as its contents, with 15 % in reserve, and was written once. The reserve is from Agrawal
+// and others, USENIX ATC 2008, whose simulator the paper takes. The paper on full devices: "since random writes will
+// eventually require erases once the flash device is full" (1.1).
 template <template <typename> class Layer>
 class Ssd {
  public:
@@ -62,7 +62,7 @@ class Ssd {
   ftl::Counts before_;
 };
 
-// What a table has asked of an SSD, and what that did by itself.
+// The requests of a table to an SSD, and the SSD's own cleans and moved pages.
 struct Load {
   uint64_t block_reads = 0, block_writes = 0, page_reads = 0, page_writes = 0;
   uint64_t cleans = 0, moved = 0;
@@ -157,7 +157,7 @@ struct Measured {
   const Load& figures() const { return wiki[kChangeOfFigures][kBufferOfFigures]; }
 };
 
-// What the schemes cost, side by side on the same words.
+// Measures the costs of the schemes, side by side on the same words.
 std::vector<Measured> Measure(const std::vector<Scheme>& schemes) {
   using OnPages = Mounted<ftl::PageMapped>;
   struct Tables {

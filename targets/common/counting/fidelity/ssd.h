@@ -7,7 +7,7 @@
 
 namespace powercut::counting::fidelity {
 
-// The rows of one scheme. Those that compare schemes are MDB-L's.
+// Adds the rows of one scheme. The rows that compare schemes are MDB-L's.
 void OnAnSsd(Scheme scheme, powercut::fidelity::Figures* figures);
 
 }  // namespace powercut::counting::fidelity

@@ -45,7 +45,7 @@ Measured Simulate(Scheme scheme) {
   Count(kWiki, [&](size_t buffer, uint64_t now, const std::vector<uint32_t>& changes) {
     for (size_t change = 0; change < std::size(kChangeBlocks); ++change) {
       Simulation& table = tables[buffer][change];
-      // What a query reads is the same from one stage to the next.
+      // The reads of a query stay the same from one stage to the next.
       if (now > words[buffer]) {
         measured.query[change][buffer] += table.ReadsOfQuery() * static_cast<double>(now - words[buffer]);
       }

@@ -37,8 +37,8 @@ inline Simulation::Shape ShapeOf(Scheme scheme, const Corpus& corpus, uint32_t k
   return shape;
 }
 
-// Counts the words in RAM buffers of all sizes. Each time that one is full, and at the end, stage(buffer, words,
-// changes) hears which, how many words came, and how many changes each slot has.
+// Counts the words in RAM buffers of all sizes. Each time that a buffer is full, and at the end, calls stage(buffer,
+// words, changes). The arguments are the buffer's number, the words so far, and the changes of each slot.
 template <typename Stage>
 void Count(const Corpus& corpus, Stage stage) {
   const Zipf words(kExponent, kOffset, kRanks);
