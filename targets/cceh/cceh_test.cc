@@ -1,5 +1,5 @@
-// What neither the conformance suite nor a scenario reaches: keys equal to the words that mean a free and a claimed
-// slot, and segments as large as the paper's.
+// Cases that neither the conformance suite nor a scenario reaches: keys equal to the words that mean a free and a
+// claimed slot, and segments as large as the paper's.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -4,7 +4,7 @@
 namespace powercut::cceh {
 namespace {
 
-// Of how a segment splits.
+// Parameter: how a segment splits.
 class CcehThreadsTest : public test::ThreadsTest<const char*> {
  protected:
   CcehThreadsTest() : ThreadsTest({{"slots", "8"}, {"depth", "0"}, {"split", GetParam()}}, {.pool = 4 << 20}) {}

@@ -1,4 +1,4 @@
-// What a CCEH table looks like: the directory, then each segment with its lines of four slots.
+// Draws a CCEH table: the directory, then each segment with its lines of four slots.
 #include "targets/cceh/table.h"
 #include "targets/common/drawing.h"
 

@@ -58,8 +58,8 @@ struct Directory {
 };
 static_assert(sizeof(Directory) == pmem::kLine);
 
-// What a segment says of itself: its local depth, and the prefix of that many bits that the hashes of its keys begin
-// with. One word, since a depth without its pattern would make every key of the segment invalid.
+// A segment's description: its local depth, and the pattern, a prefix of `depth` bits that the hashes of its keys
+// share. Both lie in one word, since a depth without its pattern would make every key of the segment invalid.
 struct Meta {
   uint32_t depth;
   uint64_t pattern;

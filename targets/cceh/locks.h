@@ -1,5 +1,5 @@
-// What the threads of one open table take in turns (concurrency=concurrent; README.md, "Threads"). These locks are
-// volatile: no power cut leaves one held. The locks of segments lie in the pool, as in the authors' code.
+// Locks of the threads of one open table (concurrency=concurrent; README.md, "Threads"). These locks are volatile: no
+// power cut leaves a lock held. The locks of segments lie in the pool, as in the authors' code.
 //
 // Order. A segment before the directory, both before the allocator's lock. Who shares the directory may wait for a
 // segment, but only as long as nobody wants the directory alone.

@@ -1,5 +1,5 @@
-// What a run may choose (target.cc has the table): variant, shape of the table, how a segment splits, and the planted
-// bug (scenarios/known_bugs/cceh).
+// Options of a run (target.cc has the table): variant, shape of the table, how a segment splits, and the planted bug
+// (scenarios/known_bugs/cceh).
 #ifndef POWERCUT_TARGETS_CCEH_OPTIONS_H_
 #define POWERCUT_TARGETS_CCEH_OPTIONS_H_
 

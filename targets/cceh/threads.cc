@@ -1,9 +1,9 @@
 // How an operation comes to its segment beside other threads (concurrency=concurrent; README.md, "Threads").
 //
-// `hardened`: a segment's lock is a reader/writer lock. Whoever changes the segment has it alone until the change is
-// durable, and whoever searches shares it, so no answer rests on what a power cut may take. The directory is shared
-// while its entry is read and the segment is waited for; a split has it alone, so an operation that has its segment has
-// the one that the directory names.
+// `hardened`: a segment's lock is a reader/writer lock. A writer holds the segment alone until the change is durable. A
+// search shares the segment, so no answer rests on a change that a power cut may take. An operation shares the
+// directory while it reads an entry and waits for the segment. A split holds the directory alone, so the locked segment
+// is the segment that the directory names.
 //
 // `published`: as the authors' code, races included. All operations share the segment, a split has it alone.
 #include "targets/cceh/table.h"
@@ -113,9 +113,9 @@ bool Table::EnterToSplit(Segment* segment) const {
   return false;
 }
 
-// CCEH::Get. The entry is read again for each use of the lock, so the segment that is searched, the one that it counts
-// itself into and the one that it counts itself out of may be three. The value is read at last. A copy-on-write split
-// changes no segment, so there a search takes no lock.
+// CCEH::Get. The entry is read again for each use of the lock. The searched segment, the segment whose lock is taken
+// and the segment whose lock is released may thus be three. The value is read at last. A copy-on-write split changes no
+// segment, so there a search takes no lock.
 powercut_status Table::LookupAsAuthors(uint64_t hash, uint64_t key, uint8_t* value) {
   const uint64_t entry = EntryOf(hash);
   Segment* segment = SegmentOf(entry);

@@ -1,7 +1,7 @@
-// Allocates *into* a persistent word, as the atomic allocators of PMDK do (3.3 builds its persistent buffers on them):
-// a block and the word that owns it come into being together, so that recovery needs to look at the owners only,
-// never at all slots. The shared PoolAllocator returns an offset after the fact; whoever is cut before he has written
-// it down must scan everything that may own a block.
+// Allocates *into* a persistent word, as the atomic allocators of PMDK do (3.3 builds its persistent buffers on them).
+// A block and its owner word come into being together, so that recovery looks at the owners only, never at all slots.
+// The shared PoolAllocator returns an offset after the fact; whoever is cut before he has written it down must scan
+// everything that may own a block.
 //
 // Layout, from `begin` (a multiple of 64) to the end of the pool:
 //   a line an arena   mark: units of the arena that were ever handed out; the number of units
@@ -91,7 +91,7 @@ class Allocator {
     if (at / units_ == arena && at % units_ < hint_[arena]) hint_[arena] = at % units_;
   }
 
-  // The same beside other threads. False: it is free already.
+  // Frees a block beside other threads. Returns false if the block was free already.
   bool FreeOnce(uint64_t offset, uint32_t arena) {
     const uint64_t at = (offset - first_) / kUnit;
     const bool was_allocated = __atomic_exchange_n(&entries(0)[at], uint32_t{0}, __ATOMIC_ACQ_REL) != 0;
@@ -130,7 +130,7 @@ class Allocator {
   static constexpr uint64_t kEntriesOfLine = pmem::kLine / sizeof(uint32_t) - 1;  // mask
 
   Header* header(uint32_t arena) const { return reinterpret_cast<Header*>(pool_.base + begin_ + arena * pmem::kLine); }
-  // Of an arena, and those of the arenas above it.
+  // The entries of an arena, followed by the entries of the arenas above it.
   uint32_t* entries(uint32_t arena) const {
     return reinterpret_cast<uint32_t*>(pool_.base + begin_ + arenas_ * pmem::kLine) + arena * units_;
   }

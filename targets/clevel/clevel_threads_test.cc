@@ -9,7 +9,7 @@ namespace {
 
 static_assert(kClients >= test::TableThreads::kThreads);
 
-// Of rehashing threads, and of blocks that a thread holds back.
+// Parameters: the number of rehashing threads, and the number of blocks that a thread holds back.
 class ClevelThreadsTest : public test::ThreadsTest<std::tuple<const char*, const char*>> {
  protected:
   // Every expansion doubles the table.

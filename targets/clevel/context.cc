@@ -11,7 +11,7 @@ const View& Table::Load(Thread* thread, bool writes) {
     Attach(context, &view);
     view.is_durable = false;
   }
-  // What this thread has made durable before stays so: one flush for each change of the context.
+  // A context that this thread has made durable stays durable: one flush for each change of the context is enough.
   if (writes && !view.is_durable && !Has(Bug::kContextNotHelped)) {
     pmem::mark("context.helped");
     pmem::persist(&root()->context, sizeof(uint64_t));

@@ -1,4 +1,4 @@
-// What a clevel table looks like: the context, the buffers of its threads, then its levels from the last to the first.
+// Draws a clevel table: the context, the buffers of its threads, then its levels from the last to the first.
 #include "targets/clevel/table.h"
 #include "targets/common/drawing.h"
 

@@ -1,5 +1,6 @@
-// Steps of the paper's other threads inside an operation of this one: the interleavings that its context checks and
-// its rehashing-aware scheme are for (3.2), made to happen on one thread and at the same place every time.
+// Steps of the paper's other threads inside an operation of the one thread. The paper's context checks and its
+// rehashing-aware scheme exist for these interleavings (3.2). The steps run on one thread and at the same place every
+// time.
 #include <utility>
 
 #include "targets/clevel/table.h"

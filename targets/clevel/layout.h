@@ -41,8 +41,8 @@ struct Root {
   uint64_t magic;
   uint64_t geometry;  // GeometryWord(); constant
   uint64_t unused0[6];
-  // Line 1. The global context: its offset below a 16-bit version, since the block of an old context is used again, and
-  // a pointer that is the same must mean that the context is.
+  // Line 1. The global context: its offset below a 16-bit version. The block of an old context is used again, and equal
+  // words must mean equal contexts.
   uint64_t context;
   uint64_t unused1[7];
   // Line 2. Buckets of the last level that were rehashed (the paper's RB_idx, plus one).
@@ -52,10 +52,10 @@ struct Root {
 };
 static_assert(sizeof(Root) == 5 * pmem::kLine);
 
-// What a thread keeps in the pool where there are many. Only that thread stores to it.
+// A thread's lines in the pool (concurrency=concurrent). Only the owning thread stores to its lines.
 //
-// What is named here need not be forgotten: recovery asks of each block whether anything reaches it, whatever it has
-// become. That saves a fence an operation.
+// The names of blocks here need not be cleared: recovery checks for each named block whether anything reaches the
+// block, whatever its present use. No clearing saves a fence an operation.
 struct ThreadLines {
   Buffer buffer;               // item, level and context
   uint64_t retired[kRetired];  // blocks that nothing reaches any more, and that others may still be reading
@@ -79,7 +79,7 @@ struct LevelHeader {
 };
 static_assert(sizeof(LevelHeader) == pmem::kLine);
 
-// Of variable length: the sizes, then the key, then the value.
+// The header of an item of variable length: the sizes, then the key, then the value.
 struct ItemHeader {
   uint32_t key_size, value_size;
 };
@@ -88,7 +88,7 @@ inline constexpr uint64_t kOffsetBits = 48;
 inline constexpr uint64_t kCountMask = (uint64_t{1} << kOffsetBits) - 1;
 inline constexpr uint64_t kMarkMask = 63;
 
-// What `hardened` marks slots with where there are many threads (README.md, "Threads"). At most one mark a slot.
+// Marks of slots that `hardened` sets where there are many threads (README.md, "Threads"). A slot has at most one mark.
 enum SlotMark : uint64_t {
   kTentative = 1,   // an insertion, or a movement, that is not decided yet
   kRefused = 2,     // an insertion that came too late: the key is there. Its thread empties the slot
@@ -98,7 +98,8 @@ enum SlotMark : uint64_t {
 };
 inline constexpr uint64_t kAbsentMarks = kTentative | kRefused | kEvicted | kErased;
 
-// What a key's hashes say: two candidate buckets in each level, and the tag (3.2.1: two leading bytes of a hash).
+// The hashes of a key, which give two candidate buckets in each level, and the tag (3.2.1: two leading bytes of a
+// hash).
 struct Probe {
   Probe(const uint8_t* key, size_t size) : hash{HashKey(key, size, 0), HashKey(key, size, 1)} {}
   uint64_t tag() const { return hash[0] >> kOffsetBits; }

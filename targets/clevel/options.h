@@ -1,5 +1,5 @@
-// What a run may choose (target.cc has the table): variant, shape of the table, when the rehashing thread gets its
-// turn, and the planted bug (scenarios/known_bugs/clevel).
+// Options of a run (target.cc has the table): variant, shape of the table, when the rehashing thread gets its turn, and
+// the planted bug (scenarios/known_bugs/clevel).
 #ifndef POWERCUT_TARGETS_CLEVEL_OPTIONS_H_
 #define POWERCUT_TARGETS_CLEVEL_OPTIONS_H_
 

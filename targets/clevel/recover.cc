@@ -71,9 +71,9 @@ void Table::ReleaseBuffers() {
   }
 }
 
-// The operation that was cut has published its item while another thread rehashed: the item may lie in a bucket that
-// the index has passed, to be lost with its level (an insertion that was to be redone), or beside a copy of the item
-// that it replaces (an update that was to look again).
+// Settles an item that a cut operation has published while another thread rehashed. An insertion that was to be redone
+// may have left the item in a bucket that the index has passed; the item would be lost with its level. An update that
+// was to look again may have left the item beside a copy of the item that it replaces.
 void Table::SettleItem(uint64_t item) {
   const uint8_t* key = KeyOf(item);
   const Probe probe(key, options_.key_size);

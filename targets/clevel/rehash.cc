@@ -76,8 +76,9 @@ powercut_status Table::EndBucket(Thread* thread, uint32_t number, uint64_t rehas
     for (uint32_t other = 0; other < strides(); ++other) StoreRehashed(other, 0);
     return POWERCUT_OK;
   }
-  // The level is empty. Reset first: a cut in between rehashes empty buckets again. The other way round (the paper is
-  // silent, its released code does it) the cut leaves an index into the next level whose buckets were never rehashed.
+  // The level is empty. Reset first: a cut in between rehashes empty buckets again. In the other order the cut leaves
+  // an index into the next level, whose buckets were never rehashed. The paper is silent about the order; its released
+  // code has the other order.
   const bool context_first = !options_.hardened || Has(Bug::kIndexAfterContext);
   StoreRehashed(number, context_first ? last.buckets() : 0);
   if (!RemoveLast(thread)) return POWERCUT_FULL;

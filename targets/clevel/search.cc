@@ -58,8 +58,8 @@ void Table::Merge(Thread* thread, const Place& lower, const Place& upper) {
     if (Unlink(lower.slot, lower.word)) FreeItem(thread, OffsetIn(lower.word));
     return;
   }
-  // Fig. 4, and a cut in the middle of it: the lower copy is the updated one, and searches have answered with it. So
-  // its item has to stay; it moves into the upper slot.
+  // Fig. 4, and a cut in the middle of it: the lower copy is the updated item, and searches have answered with its
+  // value. The updated item therefore has to stay, and moves into the upper slot.
   const uint64_t old = OffsetIn(upper.word);
   Retire(*thread, old);
   pmem::atomic_store(upper.slot, lower.word);

@@ -150,7 +150,7 @@ class Table {
   void ForEachMatch(const View& view, const uint8_t* key, const Probe& probe, Visit visit, int from_level = 0) const {
     ForEachWord(view, key, probe, [&](const Place& place) { return IsLive(place.word) && visit(place); }, from_level);
   }
-  // The same with words that are marked as no items.
+  // Visits like ForEachMatch, but also words whose marks say that they are no items.
   template <typename Visit>
   void ForEachWord(const View& view, const uint8_t* key, const Probe& probe, Visit visit, int from_level = 0) const {
     for (int i = from_level; i < view.count; ++i) {
@@ -232,9 +232,8 @@ class Table {
   }
 
   // concurrent/search.cc
-  // The live word of the key that the search from the bottom to the top meets first. What it passes over as erased is
-  // durably so.
-  // `answers`: the caller rests his answer on it, and makes nothing durable himself.
+  // The live word of the key that the search from the bottom to the top meets first. A word that the search passes over
+  // as erased is durably erased. `answers`: the caller rests his answer on it, and makes nothing durable himself.
   Place FindLive(const View& view, const uint8_t* key, const Probe& probe, bool answers) const;
   powercut_status LookupMarked(Thread* thread, const uint8_t* key, uint8_t* value);
 

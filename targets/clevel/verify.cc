@@ -80,7 +80,7 @@ powercut_status Table::VerifyRoot(char* message, size_t size) const {
   return POWERCUT_OK;
 }
 
-// Of the rehashing threads.
+// Verifies the progress of the rehashing threads.
 powercut_status Table::VerifyProgress(char* message, size_t size) const {
   const View& view = worker_.view;
   for (uint32_t number = 0; number < strides(); ++number) {

@@ -4,7 +4,7 @@
 namespace powercut::dash {
 namespace {
 
-// Of the number of stash buckets.
+// Parameter: the number of stash buckets.
 class DashThreadsTest : public test::ThreadsTest<const char*> {
  protected:
   DashThreadsTest() : ThreadsTest({{"slots", "3"}, {"stash", GetParam()}}, {.pool = 16 << 20}) {}

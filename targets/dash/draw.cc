@@ -1,4 +1,4 @@
-// What a Dash table looks like: the directory, then each segment with its header, its buckets and its stash.
+// Draws a Dash table: the directory, then each segment with its header, its buckets and its stash.
 #include "targets/common/drawing.h"
 #include "targets/dash/draw_bucket.h"
 #include "targets/dash/table.h"

@@ -1,5 +1,5 @@
-// What the threads of one open table take in turns (concurrency=concurrent; README.md, "Threads"). These are volatile:
-// no power cut leaves one held. The locks of buckets lie in the pool, as in the authors' code.
+// Locks of the threads of one open table (concurrency=concurrent; README.md, "Threads"). These locks are volatile: no
+// power cut leaves a lock held. The locks of buckets lie in the pool, as in the authors' code.
 //
 // Order. The recovery of segments before buckets; buckets in ascending order, those of a new segment after those of the
 // segment that splits; then the directory; then memory.

@@ -1,5 +1,6 @@
-// Search. It writes nothing, so it does not recover a segment: in one that a crash left as it was, it does not
-// believe what recovery would rebuild (locks, overflow metadata) and knows where a split may have got to.
+// Search. A search writes nothing, so it does not recover a segment. In an unrecovered segment the search ignores the
+// parts that recovery would rebuild: locks and overflow metadata. The search also knows the states in which a cut can
+// leave a split.
 #include "targets/dash/table.h"
 
 namespace powercut::dash {

@@ -1,4 +1,4 @@
-// What the operations of Dash's two schemes do in a segment: locks, the record and its bits, overflow metadata,
+// The steps of operations of Dash's two schemes in a segment: locks, the record and its bits, overflow metadata,
 // displacement, the stash, duplicates.
 //
 // `Scheme` names the types of the table that derives from this: `Segment`, with its buckets in a row; `Options`; and
@@ -27,7 +27,7 @@ struct PlaceIn {
   bool found() const { return segment != nullptr; }
 };
 
-// The same, in a bucket of any kind.
+// Where a copy of a record lies, in a bucket of any kind.
 template <typename Segment>
 struct SpotIn {
   Segment* segment = nullptr;
@@ -207,7 +207,7 @@ class SegmentSteps {
     return found & all;
   }
 
-  // Of these slots: visits until `visit(slot)` returns true, and returns whether it did.
+  // Visits the given slots that hold the key until `visit(slot)` returns true. Returns whether a visit returned true.
   template <typename Visit>
   bool Probe(const Bucket* bucket, uint32_t slots, uint64_t key, const Hash& hash, Visit visit) const {
     for (; slots != 0; slots &= slots - 1) {
@@ -233,7 +233,8 @@ class SegmentSteps {
     ForEachStashBucket(StashOf(segment, hash, trusted),
                        [&](uint32_t index) { return probe(index, segment->bucket(index)->Load().allocated()); });
   }
-  // Of these parts of the stash: visits until `visit(index)` returns true, and returns whether it did.
+  // Visits the buckets of these parts of the stash until `visit(index)` returns true. Returns whether a visit returned
+  // true.
   template <typename Visit>
   bool ForEachStashBucket(uint32_t parts, Visit visit) const {
     for (uint32_t rest = parts & ~Scheme::kBeyondStash; rest != 0; rest &= rest - 1) {
@@ -381,8 +382,6 @@ class SegmentSteps {
     }
   }
 
-  // What operations leave unflushed (lock words, overflow metadata) is rebuilt after a crash only; a table that says it
-  // is clean must have it.
   // Raises the table's version, `global`, durably. `each(visit)` visits the segments.
   template <typename Each>
   void RaiseVersionOf(uint64_t* global, Each each) {
@@ -402,6 +401,8 @@ class SegmentSteps {
     SKIP_IF (Bug::kVersionNotPersisted) pmem::persist(global, sizeof *global);
   }
 
+  // Makes the stores durable that operations leave unflushed: lock words and overflow metadata. Only an open after a
+  // crash rebuilds these words, so a table that says it is clean must hold them.
   void WriteBackTouched() {
     bool flushed = false;
     for (uint64_t i = 0; i < segments_.size(); ++i) {

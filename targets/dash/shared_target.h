@@ -1,5 +1,5 @@
-// What both tables of the paper say alike to the target ABI: options of segments, recovery and threads, sizes of items,
-// and traits. Each table's target.cc has the rest.
+// The part of the target ABI that both tables of the paper share: options of segments, recovery and threads, sizes of
+// items, and traits. Each table's target.cc has the rest.
 #ifndef POWERCUT_TARGETS_DASH_SHARED_TARGET_H_
 #define POWERCUT_TARGETS_DASH_SHARED_TARGET_H_
 

@@ -105,9 +105,9 @@ class Table : private AuthorSteps<Extendible> {
   uint32_t global_depth() const { return static_cast<uint32_t>(pmem::atomic_load(&root()->directory) & 0xff); }
   uint64_t directory_at() const { return pmem::atomic_load(&root()->directory) & ~uint64_t{0xff}; }
   uint64_t* entries() const { return reinterpret_cast<uint64_t*>(pool_.base + directory_at()); }
-  // The segment that the directory names for hashes that begin with these bits. A directory may be replaced and freed
-  // while its entry is read. The root names it by offset and depth, and the depth only grows, so the word that was
-  // there before and is there afterwards has been there all the time.
+  // Returns the segment that the directory names for hashes that begin with these bits. A directory may be replaced and
+  // freed while its entry is read. The root's word names the directory by offset and depth, and the depth only grows. A
+  // word that is equal before and after the read was therefore there all the time.
   Segment* Named(uint64_t bits) const {
     for (;;) {
       const uint64_t word = pmem::atomic_load(&root()->directory);
@@ -122,7 +122,7 @@ class Table : private AuthorSteps<Extendible> {
   Segment* LeftSibling(const Identity& identity) const {
     return Named((identity.pattern - 1) << (64 - identity.depth));
   }
-  // Doubles it if the segments of this depth have only one entry.
+  // Doubles the directory if the segments of this depth have only one entry.
   powercut_status WidenDirectory(uint32_t depth);
   powercut_status DoubleDirectory(SpinGuard* guard);
   void PointDirectoryAt(Segment* segment);
@@ -130,7 +130,7 @@ class Table : private AuthorSteps<Extendible> {
   // search.cc
   Place Find(uint64_t key, const Hash& hash);
   Place FindIn(Segment* segment, uint64_t key, const Hash& hash);
-  // The same without a look at the locks.
+  // Searches the segment like FindIn, without a look at the locks.
   Place FindHeld(Segment* segment, uint64_t key, const Hash& hash);
   template <typename Visit>
   void ForEachIn(Segment* segment, uint64_t key, const Hash& hash, Visit visit) {
@@ -164,7 +164,7 @@ class Table : private AuthorSteps<Extendible> {
     if (status != POWERCUT_OK) return status;
     return std::nullopt;
   }
-  // The same for `published`.
+  // The steps for `published`, as the authors' code.
   powercut_status AcquireAsAuthors(const Hash& hash, Segment** out);
   std::optional<powercut_status> MakeRoomAsAuthors(Segment* segment, const Record& record, const Hash& hash);
   template <typename Visit>

@@ -2,9 +2,9 @@
 // "Threads").
 //
 // Whoever changes a key holds the two buckets that it may lie in, and does so until the change is durable. A lookup
-// takes no lock. It notes the versions of the two buckets, searches, and looks at them again: between two equal words
-// that are not locked nobody has changed the key, and what it has found is durable. That goes for the stash as well,
-// since a key that goes there or leaves it is changed under its two buckets.
+// takes no lock. A lookup notes the versions of the two buckets, searches, and compares the versions again. If the
+// words are equal and unlocked, nobody has changed the key in between, and the found record is durable. The argument
+// covers the stash as well: a key moves to or from the stash only under its two buckets.
 //
 // The segment may have split before its buckets were locked, or their versions noted. It still is that of the key if it
 // holds the hash: a split has every bucket until the records have another segment. Segments are never freed.
@@ -34,7 +34,8 @@
 
 namespace powercut::dash {
 
-// What an insertion holds: the two buckets of its key; also those that a displacement and the stash need; or all.
+// The buckets that an insertion holds: the two buckets of its key; also the buckets that a displacement and the stash
+// need; or all.
 enum class Reach : uint8_t { kPair, kAround, kSegment };
 
 template <typename Scheme>
@@ -169,7 +170,7 @@ class ThreadSteps : protected SegmentSteps<Scheme> {
     return spot.found() ? POWERCUT_OK : POWERCUT_NOT_FOUND;
   }
 
-  // Of both variants.
+  // The lookup of both variants.
   powercut_status LookupBeside(uint64_t key, uint8_t* value) {
     const Hash hash(key);
     uint64_t found = 0;
@@ -207,7 +208,7 @@ class ThreadSteps : protected SegmentSteps<Scheme> {
     return true;
   }
 
-  // Of buckets that the caller holds.
+  // Returns the place of the key. Precondition: the caller holds the buckets of the key.
   Spot FindHeld(Segment* segment, uint64_t key, const Hash& hash) {
     return table().FindHeld(segment, key, hash, [] { return true; });
   }

@@ -1,5 +1,5 @@
-// What is the table's own in operations beside other threads (thread_steps.h, author_steps.h), `published` too: its
-// splits. One that meets a doubling changes the directory once more there.
+// The table's own half of operations beside other threads (thread_steps.h, author_steps.h), `published` included:
+// splits. A split that meets a doubling changes the new directory once more.
 #include "targets/dash/table.h"
 
 namespace powercut::dash {

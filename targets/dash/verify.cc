@@ -1,4 +1,4 @@
-// The structural invariants. What recovery of a segment restores is demanded of recovered segments only.
+// The structural invariants. The state that recovery of a segment restores is demanded of recovered segments only.
 #include "targets/common/scheme_target.h"
 #include "targets/dash/table.h"
 

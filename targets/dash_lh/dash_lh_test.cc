@@ -1,5 +1,5 @@
-// What the conformance suite does not look at: the table across many expansions, a split without memory, and a cut at
-// every mark.
+// Tests beyond the conformance suite: the table across many expansions, a split without memory, and a cut at every
+// mark.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -4,7 +4,7 @@
 namespace powercut::dash_lh {
 namespace {
 
-// Of the number of stash buckets. One slot a bucket: nearly every insert grows a chain, and with it the table.
+// Parameter: the number of stash buckets. One slot a bucket: nearly every insert grows a chain, and with it the table.
 class DashLhThreadsTest : public test::ThreadsTest<const char*> {
  protected:
   DashLhThreadsTest() : ThreadsTest({{"slots", "1"}, {"stash", GetParam()}, {"stride", "1"}}, {.pool = 64 << 20}) {}

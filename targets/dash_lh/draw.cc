@@ -1,5 +1,4 @@
-// What a Dash-LH table looks like: N, Next and the directory, then each segment with its header, buckets, stash and
-// chain.
+// Draws a Dash-LH table: N, Next and the directory, then each segment with its header, buckets, stash and chain.
 #include "targets/common/drawing.h"
 #include "targets/dash/draw_bucket.h"
 #include "targets/dash_lh/table.h"

@@ -1,5 +1,5 @@
-// What a run may choose (target.cc has the table): variant, shape of the table, the techniques of Dash one by one, how
-// a segment is recovered, and the planted bug (scenarios/known_bugs/dash_lh).
+// Options of a run (target.cc has the table): variant, shape of the table, the techniques of Dash one by one, how a
+// segment is recovered, and the planted bug (scenarios/known_bugs/dash_lh).
 #ifndef POWERCUT_TARGETS_DASH_LH_OPTIONS_H_
 #define POWERCUT_TARGETS_DASH_LH_OPTIONS_H_
 

@@ -41,7 +41,7 @@ powercut_status Table::Recover(uint64_t index) {
   return POWERCUT_OK;
 }
 
-// Of several segments that come from this one, at most one is NEW or FILLED.
+// At most one of the segments that come from this origin is NEW or FILLED.
 void Table::RecoverSplit(uint64_t index) {
   for (uint64_t distance = std::bit_ceil(index + 1); index + distance < round().count(); distance *= 2) {
     Segment* fresh = SegmentOf(index + distance);

@@ -99,8 +99,8 @@ void Table::WriteBackAll(Segment* segment) {
   pmem::fence();
 }
 
-// The authors' Split goes on with what it finds in the new segment. What it moves out of the chain it moves after the
-// new segment was made durable, and does not flush.
+// The authors' Split goes on with the records that are already in the new segment. Records of the chain are moved after
+// the new segment was made durable, and are not flushed.
 powercut_status Table::SplitAsAuthors(uint64_t index) {
   Segment* segment = SegmentOf(Origin(index));
   Segment* fresh = SegmentOf(index);

@@ -127,8 +127,8 @@ class Table : private dash::AuthorSteps<Linear> {
   uint64_t ArraySize(uint32_t array) const { return uint64_t{options_.base} << (array / options_.stride); }
   Seat SeatOf(uint64_t index) const;
   Segment* SegmentOf(uint64_t index) const;
-  // Adds the next segments, absent: the operations that need them split what they come from. Where there is no room
-  // the table stays as it is.
+  // Adds the next segments in the state ABSENT; operations that need such a segment split its origin first. If there is
+  // no room, the table stays unchanged.
   void Expand();
   void ExpandAsAuthors();
   bool AllocateArray(uint32_t array);
@@ -241,7 +241,7 @@ class Table : private dash::AuthorSteps<Linear> {
     if (grown) Expand();
     return placed ? POWERCUT_OK : POWERCUT_FULL;
   }
-  // The same for `published`.
+  // The steps for `published`, as the authors' code.
   powercut_status AcquireAsAuthors(const Hash& hash, Segment** out);
   // The caller holds every bucket of the new segment.
   powercut_status SplitBesideAsAuthors(uint64_t fresh);

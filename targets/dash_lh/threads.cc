@@ -1,8 +1,9 @@
-// What is the table's own in operations beside other threads (dash/thread_steps.h, author_steps.h): where the records
-// of a hash are while the table grows, and who splits.
+// The table's own half of operations beside other threads (dash/thread_steps.h, author_steps.h): where the records of a
+// hash are while the table grows, and who splits.
 //
-// A split has every bucket of the origin until the new segment is NORMAL, so whoever holds or has noted two of them,
-// and finds after that that the hash leads to this segment, knows where its records stay.
+// A split holds every bucket of the origin until the new segment is NORMAL. An operation first holds two buckets of a
+// segment, or notes their versions, and then looks up the segment of its hash. If the hash leads to the segment of the
+// two buckets, the records stay there.
 #include "targets/common/planted_bugs.h"
 #include "targets/dash_lh/table.h"
 

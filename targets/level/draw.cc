@@ -1,4 +1,4 @@
-// What a level table looks like: two levels of buckets (3.1), and a third one while it is resized.
+// Draws a level table: two levels of buckets (3.1), and a third level during a resize.
 #include "targets/common/drawing.h"
 #include "targets/level/table.h"
 

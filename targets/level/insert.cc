@@ -35,8 +35,8 @@ bool Table::PlaceItem(Access& access, const Item& item, const Probe& probe) {
   Level& top = levels_[0];
   Level& bottom = levels_[1];
   if (PlaceInLevel(access, top, probe, item)) return true;
-  // The paper's text moves within the top level before it looks at the bottom level ("if no movement is
-  // possible, we further insert ... into the bottom level"); `late` looks at all four buckets first.
+  // The paper's text moves within the top level before it looks at the bottom level: "if no movement is possible, we
+  // further insert ... into the bottom level". The option `late` looks at all four buckets first.
   if (!options_.late_movement && PlaceByMovement(access, top, probe, item)) return true;
   if (PlaceInLevel(access, bottom, probe, item)) return true;
   if (options_.late_movement && PlaceByMovement(access, top, probe, item)) return true;

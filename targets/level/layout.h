@@ -84,7 +84,7 @@ struct Geometry {
     }
   }
 
-  // The same beside other threads, which change other tokens of the bucket: one atomic read-modify-write.
+  // Sets tokens beside other threads, which change other tokens of the bucket: one atomic read-modify-write.
   void AddTokens(uint8_t* bucket, uint32_t tokens) const {
     ChangeTokens(bucket, [tokens](auto* at) { __atomic_fetch_or(at, Narrow(at, tokens), __ATOMIC_ACQ_REL); });
   }

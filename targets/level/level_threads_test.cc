@@ -6,7 +6,7 @@
 namespace powercut::level {
 namespace {
 
-// Of layout and whether updates may do without a log.
+// Parameters: the layout, and whether updates may do without a log.
 class LevelThreadsTest : public test::ThreadsTest<std::tuple<const char*, const char*>> {
  protected:
   LevelThreadsTest()

@@ -1,14 +1,16 @@
-// What keeps the threads of one open table apart (concurrency=concurrent; README.md, "Threads"). Two kinds of locks:
+// Locks that keep the threads of one open table apart (concurrency=concurrent; README.md, "Threads"). Two kinds of
+// locks:
 //
 //   stripes   an operation holds the stripe of its key. `published` shares it, so that it keeps resizes away and no
 //             more; `hardened` holds it alone, so that it guards the item as well. A resize holds all stripes.
 //   slots     a lock a slot (OSDI'18, 3.4). A slot is read and written, and its token changed, under its lock.
 //
 // Order. A thread waits for a stripe only while it holds no slot and no stripe of a higher number; out of this order it
-// may try. It waits for a second slot only if it has seen the token of that slot clear since it locked the first one,
-// whose token is set: slots that wait for each other in a ring would each have been locked before the next one.
+// may try. The first locked slot of a thread has a set token. The thread waits for a second slot only if it has seen
+// the second slot's token clear since it locked the first. A ring of waiting threads is thus impossible: each slot of
+// the ring would have been locked before the next slot.
 //
-// All of it is volatile: a power cut leaves no lock held, and open begins with none.
+// All locks are volatile: a power cut leaves no lock held, and open begins with free locks.
 #ifndef POWERCUT_TARGETS_LEVEL_LOCKS_H_
 #define POWERCUT_TARGETS_LEVEL_LOCKS_H_
 
@@ -104,7 +106,8 @@ class Access {
   // The paper's protocol: slot locks guard slots, and nothing guards an item.
   bool slots_only() const { return locks_ != nullptr && locks_->share_stripes(); }
 
-  // May the operation change another item, whose hashes these are? Never waits; what it takes it keeps.
+  // Returns whether the operation may change another item, with the hashes of `probe`. Never waits; the operation keeps
+  // a stripe that Own() takes.
   bool Own(const Probe& probe) {
     if (locks_ == nullptr || locks_->share_stripes()) return true;
     const uint32_t stripe = Locks::StripeOf(probe);

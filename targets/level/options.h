@@ -1,5 +1,5 @@
-// What a run may choose (target.cc has the table): variant, shape of the table, the alternatives that the paper
-// compares, and the planted bug (scenarios/known_bugs/level).
+// Options of a run (target.cc has the table): variant, shape of the table, the alternatives that the paper compares,
+// and the planted bug (scenarios/known_bugs/level).
 #ifndef POWERCUT_TARGETS_LEVEL_OPTIONS_H_
 #define POWERCUT_TARGETS_LEVEL_OPTIONS_H_
 

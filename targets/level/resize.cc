@@ -118,8 +118,8 @@ powercut_status Table::FinishResize(bool recovering) {
 // False: an item found no place; it is still where it was.
 //
 // "Only the first item to be rehashed in the interim level may be inconsistent": items are rehashed in one order, so
-// whatever came before the item that was cut is cleared already. That holds for older duplicates as well: the surplus
-// copy that a cut leaves is always the one that comes first.
+// whatever came before the item that was cut is cleared already. The argument holds for older duplicates as well: the
+// surplus copy that a cut leaves always comes first in this order.
 bool Table::RehashInterims(bool recovering) {
   const ResizePause pause(Has(Bug::kRehashBeside) ? locks_.get() : nullptr);
   bool check_duplicate = recovering;

@@ -74,8 +74,9 @@ void Table::SettleItems() {
   settle_after_ = std::bit_floor(std::max<uint64_t>(1, bottom > top ? bottom - top : top - bottom));
 }
 
-// Before that, nothing is counted: recovery would otherwise be in another state after the same move, if it had begun at
-// another one, and no two of them would meet (replayer/explorer/convergence.h).
+// Begins to count items. Nothing is counted before, during recovery. Otherwise two recoveries that began in different
+// states would still differ in their counts after the same move, and would never meet
+// (replayer/explorer/convergence.h).
 void Table::CountItems() {
   if (!options_.dynamic_search) return;
   counted_ = 1;

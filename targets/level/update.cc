@@ -4,7 +4,7 @@
 
 namespace powercut::level {
 
-// What an update holds.
+// The locks that an update holds.
 struct Table::UpdateLocks {
   Access access;    // the key
   SpinGuard item;   // the slot of the item
@@ -80,7 +80,7 @@ void Table::UpdateLogged(const UpdateLocks& locks, const Place& place, const Ite
   } else {
     std::memcpy(slot + 8, item.bytes + 8, 8);
   }
-  // Of a slot that straddles two lines only the value's line is dirty.
+  // If a slot straddles two lines, only the value's line is dirty.
   uint8_t* value = slot + geometry_.key_size;
   SKIP_IF (Bug::kLogClearedEarly) pmem::persist(value, geometry_.value_size);
   pmem::mark("update.overwritten");

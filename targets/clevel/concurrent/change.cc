@@ -1,6 +1,6 @@
-// Update and erasure beside other threads (3.2.3, 3.2.4). A live word is the only one of its key, but for an item that
-// is being moved; that movement is finished first. So the CAS of the one slot is all there is to it, and nothing needs
-// to be looked at again afterwards.
+// Update and erasure beside other threads (3.2.3, 3.2.4). A live word is the only live word of its key, except while
+// its item is being moved; the movement is finished first. The CAS of one slot is therefore the whole change, and no
+// check is needed afterwards.
 #include "targets/clevel/table.h"
 #include "targets/common/planted_bugs.h"
 

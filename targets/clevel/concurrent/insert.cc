@@ -1,6 +1,6 @@
-// Insertion beside other threads. It counts from one CAS on, that of its own slot from tentative to live; until then
-// nobody finds it. That CAS succeeds only where the item will stay: a rehash evicts what is tentative, and an insertion
-// that a resize has overtaken withdraws. So nothing is inserted twice, unlike in 3.2.2.
+// Insertion beside other threads. An insertion counts from the CAS of its own slot from tentative to live; until then
+// nobody finds the item. The CAS succeeds only where the item will stay: a rehash evicts tentative items, and an
+// insertion that a resize has overtaken withdraws. Unlike in 3.2.2, no item is inserted twice.
 #include "targets/clevel/table.h"
 #include "targets/common/planted_bugs.h"
 
@@ -94,7 +94,7 @@ Table::Decision Table::Commit(Thread* thread, const Probe& probe, uint64_t* slot
 void Table::Decide(Thread* thread, uint64_t* slot, uint64_t word, bool own) {
   for (;;) {
     const View& view = Load(thread);
-    // Of a level that is gone it was evicted; its memory may be gone as well.
+    // If the slot's level is gone, the insertion was evicted; its memory may be gone as well.
     if (!own && !view.Holds(slot, options_.slots)) return;
     if (pmem::atomic_load(slot) != word) return;
     const uint8_t* key = KeyOf(word);

@@ -1,5 +1,5 @@
-// What recovery does where there were many threads. As in 3.3 it reads the persistent buffers and what they name; and
-// the buckets that were being rehashed, for an item that was moved is named by nothing else.
+// Recovery of a table of many threads. As in 3.3, recovery reads the persistent buffers and the blocks that they name.
+// Recovery also reads the buckets that were being rehashed, since nothing else names an item that was being moved.
 #include "targets/clevel/table.h"
 
 namespace powercut::clevel {

@@ -1,6 +1,6 @@
 // Search where slots are marked. From the bottom to the top, as in 3.2.1: an item is in its old slot until it is in its
-// new one. What an answer rests on is made durable first: 3.3 does that for the loads of insertions, updates and
-// deletions only, and calls its searches "read uncommitted" (4.5).
+// new one. The words that an answer rests on are made durable first. The paper flushes the loads of insertions, updates
+// and deletions only (3.3), and calls its searches "read uncommitted" (4.5).
 #include "targets/clevel/table.h"
 
 namespace powercut::clevel {

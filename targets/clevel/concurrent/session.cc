@@ -1,4 +1,5 @@
-// An operation and its thread: which record it has, what it runs, and when the blocks that it has unlinked are freed.
+// An operation and its thread: the record of the thread, the calls of the operation, and when the unlinked blocks are
+// freed.
 #include "targets/clevel/table.h"
 
 namespace powercut::clevel {
@@ -14,7 +15,7 @@ class Table::Session {
   }
 
   Thread* thread() const { return thread_; }
-  // What the operation answers.
+  // Ends the operation and returns its answer; CORRUPT if a block was freed twice.
   powercut_status Ended(powercut_status status) const {
     if (table_->threads_ && thread_->retired >= table_->options_.reclaim) table_->Reclaim(thread_);
     return thread_->freed_twice ? POWERCUT_CORRUPT : status;
@@ -69,7 +70,8 @@ powercut_status Table::Maintain(const char* command) {
     return session.Ended(MaintainIn(session.thread(), command));
   }
   for (uint32_t number = 0; number < strides(); ++number) {
-    // Who has the record of a rehashing thread has its buckets. What it knows of the context stays that thread's own.
+    // The holder of a rehashing thread's record also has that thread's buckets. The context view of the record is not
+    // used: the session's thread has its own view.
     const Thread* rehasher = threads_->EnterAs(kClients + number);
     if (rehasher == nullptr) continue;
     RehashNext(session.thread(), number);

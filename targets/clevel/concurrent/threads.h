@@ -1,12 +1,13 @@
-// The threads of one open table (concurrency=concurrent; README.md, "Threads"). All of it is volatile.
+// The threads of one open table (concurrency=concurrent; README.md, "Threads"). The state of this file is volatile.
 //
 // Epochs. Each thread has a word that says whether it is at work, and how often it was before. A block that nothing
 // reaches any more is freed when every thread that was at work then has left since. Nobody waits for that, except a
 // thread that begins an operation with no room to hold more blocks back.
 //
-// Insertions. Two insertions of one key may take slots far from each other, and no CAS covers both. So an insertion
-// takes a slot tentatively, and is then decided while it holds the stripe of its key: it counts if the key is absent,
-// and the CAS of its own slot says so. A stripe is no lock: whoever finds it taken decides that insertion first.
+// Insertions. Two insertions of one key may take slots far from each other, and no CAS covers both. An insertion
+// therefore takes a slot tentatively, and is then decided while it holds the stripe of its key. The insertion counts if
+// the key is absent; the CAS of its own slot then makes the item live. A stripe is no lock: whoever finds it taken
+// decides that insertion first.
 #ifndef POWERCUT_TARGETS_CLEVEL_CONCURRENT_THREADS_H_
 #define POWERCUT_TARGETS_CLEVEL_CONCURRENT_THREADS_H_
 
@@ -57,7 +58,7 @@ class Threads {
     __atomic_exchange_n(&epochs_[thread.id], EpochOf(thread.id) | kWorking, __ATOMIC_SEQ_CST);
   }
 
-  // Which other threads are at work: what they hold may be what this one has unlinked.
+  // Notes which other threads are at work: they may still read the blocks that this thread has unlinked.
   void Snapshot(Thread* thread) const {
     for (uint32_t id = 0; id < kAllThreads; ++id) {
       const uint64_t epoch = id == thread->id ? 0 : __atomic_load_n(&epochs_[id], __ATOMIC_SEQ_CST);
@@ -77,7 +78,8 @@ class Threads {
 
   uint64_t* StripeOf(const Probe& probe) { return &stripes_[probe.hash[1] >> 58]; }
 
-  // What stands in the stripe while the insertion is decided. No other insertion ever has the same ticket.
+  // Returns the ticket that stands in the stripe while the insertion is decided. No other insertion ever has the same
+  // ticket.
   uint64_t Announce(uint32_t id, uint64_t* slot, uint64_t word) {
     Insertion& mine = insertions_[id];
     pmem::atomic_store(&mine.slot, slot);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kAll = ~uint64_t{0};
 
-// Of the top level, for about as many slots in buckets of 4, 8 and 16.
+// Returns log2 of the top level's buckets, for about as many slots in buckets of 4, 8 and 16.
 uint8_t TopLog2(bool paper_size, uint32_t slots) {
   return powercut::fidelity::PaperLog2(paper_size, slots == 4 ? 15 : slots == 8 ? 14 : 13);
 }
