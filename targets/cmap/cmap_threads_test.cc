@@ -6,7 +6,8 @@
 namespace powercut::cmap {
 namespace {
 
-// Of how an update is made, where the number of items is kept, and the size of values: 16 bytes take the undo log.
+// Parameters: how an update is made, where the number of items is kept, and the size of values (16 bytes take the undo
+// log).
 class CmapThreadsTest : public test::ThreadsTest<std::tuple<const char*, const char*, uint32_t>> {
  protected:
   CmapThreadsTest()

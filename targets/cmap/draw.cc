@@ -1,4 +1,4 @@
-// What a cmap looks like: the words that a transaction changes, then the chain of each bucket.
+// Draws a cmap: the words that a transaction changes, then the chain of each bucket.
 #include "targets/cmap/table.h"
 #include "targets/common/drawing.h"
 

@@ -1,5 +1,5 @@
-// What keeps the threads of one open table apart (concurrency=concurrent; README.md, "Threads"): reader/writer locks of
-// one word, those of buckets and nodes in the pool, as in the source.
+// Locks that keep the threads of one open table apart (concurrency=concurrent; README.md, "Threads"): reader/writer
+// locks of one word. The locks of buckets and nodes lie in the pool, as in the source.
 //
 // Order. A thread waits for a bucket only while it holds none, or one of its descendants: rehashing goes from a bucket
 // to its parent. It waits for a node while it holds that node's bucket; who holds a node waits for no bucket. The locks
@@ -110,7 +110,7 @@ class BucketLock {
 
   Table* table_;
   Bucket* bucket_ = nullptr;
-  // Those from index_ up to holder_ are held, all but the last one alone.
+  // The locks from index_ up to holder_ are held: the last lock alone or shared, all others alone.
   uint64_t index_ = 0, holder_ = 0;
   bool held_ = false;
   bool alone_ = false;

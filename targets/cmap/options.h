@@ -1,5 +1,5 @@
-// What a run may choose (target.cc has the table): variant, sizes, how an update and the number of items are kept, and
-// the planted bug (scenarios/known_bugs/cmap).
+// Options of a run (target.cc has the table): variant, sizes, how an update and the number of items are kept, and the
+// planted bug (scenarios/known_bugs/cmap).
 #ifndef POWERCUT_TARGETS_CMAP_OPTIONS_H_
 #define POWERCUT_TARGETS_CMAP_OPTIONS_H_
 

@@ -1,7 +1,8 @@
-// What makes a lock-free list durable: the list (list.cc) is the same whichever it is, and calls these at fixed places.
-// Each has a file.
+// A construction makes a lock-free list durable. The list (list.cc) is the same for all constructions, and calls these
+// functions at fixed places. Each construction has a file.
 //
-// Promise of each: when End returns, a power cut can take away nothing of what the operation has done or seen.
+// Promise of each construction: when End returns, a power cut can take away nothing that the operation has done or
+// seen.
 //
 // No construction fences beside a locked instruction, which is a fence to flushes before it (as in the code of FliT's
 // authors).
@@ -15,7 +16,7 @@
 
 namespace powercut::constructions {
 
-// What a link is to the operation whose search has ended.
+// The role of a link for the operation whose search has ended.
 enum class Role : uint8_t {
   kParent,  // names the node that holds the left link; there is none where that is the head
   kLeft,    // where a node would be linked in
@@ -29,7 +30,7 @@ class Construction {
 
   // A link as the list knows it, without kUnflushed.
   virtual Link Load(Link* link) = 0;
-  // The search is over. What the operation does and answers rests on this link.
+  // Called after the search: the operation's changes and its answer rest on this link.
   virtual void RestOn(Role role, const Link* link) {
     static_cast<void>(role);
     static_cast<void>(link);

@@ -1,6 +1,6 @@
-// The nodes of the pool. Nothing in the pool says which ones are taken: those are that a list holds, and open finds
-// them by its walk. A node that is taken stays so until the next open, whatever becomes of it, so that no thread ever
-// meets one that is used again.
+// The nodes of the pool. Nothing in the pool says which nodes are taken: a node is taken if a list holds the node, and
+// open finds taken nodes by its walk. A node stays taken until the next open, even after its erase. No thread therefore
+// ever meets a node that is used again.
 #ifndef POWERCUT_TARGETS_CONSTRUCTIONS_NODES_H_
 #define POWERCUT_TARGETS_CONSTRUCTIONS_NODES_H_
 
@@ -18,7 +18,7 @@ namespace powercut::constructions {
 
 class Nodes {
  public:
-  // Those that lie between `begin` and the end of the pool.
+  // The nodes that lie between `begin` and the end of the pool.
   Nodes(powercut_pool pool, uint64_t begin)
       : base_(pool.base), begin_(begin), count_(begin < pool.size ? (pool.size - begin) / sizeof(Node) : 0) {}
 

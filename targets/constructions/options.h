@@ -1,5 +1,5 @@
-// What a run may choose (target.cc has the table): the construction that makes the lists durable, the number of lists,
-// and the planted bug (scenarios/known_bugs/constructions).
+// Options of a run (target.cc has the table): the construction that makes the lists durable, the number of lists, and
+// the planted bug (scenarios/known_bugs/constructions).
 #ifndef POWERCUT_TARGETS_CONSTRUCTIONS_OPTIONS_H_
 #define POWERCUT_TARGETS_CONSTRUCTIONS_OPTIONS_H_
 

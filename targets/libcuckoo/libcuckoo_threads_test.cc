@@ -9,7 +9,7 @@
 namespace powercut::cuckoo {
 namespace {
 
-// Of the size of items, how updates change them, and how the table is resized.
+// Parameters: the size of items, how updates change items, and how the table is resized.
 class LibcuckooThreadsTest : public test::ThreadsTest<std::tuple<bool, const char*, const char*>> {
  protected:
   // Shrink more often, so that buckets are full.

@@ -1,4 +1,4 @@
-// What a map looks like: the clock, and the payloads that are not free, with the epochs that wrote them.
+// Draws a map: the clock, and the payloads that are not free, with the epochs that wrote them.
 #include "targets/common/drawing.h"
 #include "targets/montage/table.h"
 

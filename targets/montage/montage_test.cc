@@ -25,7 +25,7 @@ TEST(MontageTest, OpenDiscardsTwoEpochs) {
     EXPECT_EQ(table->Lookup(2), table->Value(2));
     EXPECT_EQ(table->Lookup(3), "");
     EXPECT_EQ(table->Lookup(4), "");
-    // What was discarded stays so when the clock moves on.
+    // A discarded payload stays discarded when the clock moves on.
     ASSERT_EQ(table->Maintain("sync"), POWERCUT_OK);
     ASSERT_EQ(table->Cut(), POWERCUT_OK);
     EXPECT_EQ(table->Lookup(3), "");

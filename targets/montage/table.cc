@@ -55,7 +55,7 @@ powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
 
 powercut_status Table::Erase(const uint8_t* key) { return Change(Kind::kItem, Kind::kErased, key, nullptr); }
 
-// It changes nothing, and needs no epoch: what comes after it belongs to the present one or a later one.
+// A lookup changes nothing, and needs no epoch: every later operation belongs to the present epoch or a later epoch.
 powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
   const uint64_t bucket = BucketOf(key);
   const SpinGuard guard(&locks_[bucket]);
@@ -173,7 +173,8 @@ void Table::Advance() {
   pmem::mark("advance.written_back");
   SKIP_IF (Bug::kClockEarly) MoveClock(epoch + 1);
   pmem::mark("advance.moved");
-  // What was written survives, so what it covers may go; and once that is gone for good, nothing is left to be covered.
+  // The written payloads survive, so the payloads that they cover may be dropped. Once the covered payloads are durably
+  // dropped, the `erased` payloads have nothing left to cover.
   std::vector<uint32_t> erased;
   for (const uint32_t block : log.erased) {
     const uint64_t bucket = BucketOf(At(block)->key);

@@ -142,7 +142,7 @@ class Table {
   void Recover();
   void Count();
 
-  // What one epoch has done, until it is written back.
+  // The changes of one epoch, until the epoch is written back.
   struct Log {
     std::vector<uint32_t> written, covered, erased;  // blocks
   };

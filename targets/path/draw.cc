@@ -1,4 +1,4 @@
-// What a path table looks like: the levels of the inverted tree, leaves first; a position holds one cell.
+// Draws a path table: the levels of the inverted tree, leaves first; a position holds one cell.
 #include "targets/common/drawing.h"
 #include "targets/path/table.h"
 

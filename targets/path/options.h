@@ -1,4 +1,4 @@
-// What a run may choose (target.cc has the table): shape of the tree, how values are updated, and the planted bug
+// Options of a run (target.cc has the table): shape of the tree, how values are updated, and the planted bug
 // (scenarios/known_bugs/path).
 #ifndef POWERCUT_TARGETS_PATH_OPTIONS_H_
 #define POWERCUT_TARGETS_PATH_OPTIONS_H_

@@ -1,5 +1,5 @@
-// Format and open. Open is the recovery: it frees what nobody reaches and replays the undo log. Both are no-ops when
-// they are done twice, so a cut inside only means doing them again. It reads no cell.
+// Format and open. Open is the recovery: it frees unreached blocks and replays the undo log. Both steps may be repeated
+// without effect, so a cut inside recovery only repeats the steps. Open reads no cell.
 #include <new>
 
 #include "targets/path/table.h"

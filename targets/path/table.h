@@ -27,15 +27,16 @@ struct Tree {
   uint32_t levels = 0;
   bool packed = false;
 
-  // Of the first cell of a level; the leaves are level 0. Level `levels` is the end.
+  // Returns the index of the first cell of a level; the leaves are level 0. Level `levels` is the end.
   uint64_t Begin(uint32_t level) const {
     const uint64_t all = uint64_t{2} << leaves_log2;
     return all - (all >> level);
   }
   uint64_t count() const { return Begin(levels); }
 
-  // Of the cell at `position` of a level. Packed, levels 2i and 2i + 1 share one part of the array, three cells a
-  // subtree: two siblings, then the cell above them. A last level without one above it stays as it is.
+  // Returns the index of the cell at `position` of a level. Packed, levels 2i and 2i + 1 share one part of the array,
+  // three cells a subtree: two siblings, then the cell above the siblings. A last level without a level above is not
+  // packed.
   uint64_t Index(uint32_t level, uint64_t position) const {
     if (!packed || (level % 2 == 0 && level + 1 == levels)) return Begin(level) + position;
     if (level % 2 == 0) return Begin(level) + position / 2 * 3 + position % 2;

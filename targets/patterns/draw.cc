@@ -1,4 +1,4 @@
-// What the patterns map looks like: its root, then its entries with the value that counts and the one that does not.
+// Draws the patterns map: its root, then its entries with the value that counts and the value that does not.
 #include "targets/common/drawing.h"
 #include "targets/patterns/map.h"
 

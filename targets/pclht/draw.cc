@@ -1,4 +1,4 @@
-// What a P-CLHT looks like: the root, then each bucket with the buckets chained behind it.
+// Draws a P-CLHT: the root, then each bucket with the buckets chained behind it.
 #include "targets/common/drawing.h"
 #include "targets/pclht/table.h"
 

@@ -1,4 +1,4 @@
-// What a run may choose (target.cc has the table): variant, shape of the table, and the planted bug
+// Options of a run (target.cc has the table): variant, shape of the table, and the planted bug
 // (scenarios/known_bugs/pclht).
 #ifndef POWERCUT_TARGETS_PCLHT_OPTIONS_H_
 #define POWERCUT_TARGETS_PCLHT_OPTIONS_H_

@@ -1,5 +1,5 @@
-// What no scenario and no model of other schemes asks of P-CLHT: the key 0, which marks an empty entry, and the ways a
-// table changes its size.
+// Cases of P-CLHT that no scenario and no model of other schemes covers: the key 0, which marks an empty entry, and the
+// ways a table changes its size.
 #include <gtest/gtest.h>
 
 #include "targets/common/test_table.h"

@@ -1,5 +1,5 @@
-// `hardened` under real threads: what they are answered, and what is left in the end, must be what some order of the
-// operations explains. Few rounds: what the engine explores in full is only sampled here, but on the shipped build.
+// `hardened` under real threads: some order of the operations must explain all answers and the final contents. Few
+// rounds: the engine explores all schedules, and this test only samples schedules, but on the shipped build.
 #include <gtest/gtest.h>
 
 #include <atomic>

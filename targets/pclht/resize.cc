@@ -192,8 +192,8 @@ powercut_status Table::Resize(uint64_t times, uint64_t over, Stay* stay) {
     next.reset(new (std::nothrow) Version{});
     if (next == nullptr) return POWERCUT_FULL;
     if (!TakeLock(&root()->resize_lock)) return POWERCUT_OK;
-    // The authors' code goes on with the table from before it had the lock. If another resize has replaced it, all its
-    // buckets are locked, which looks as if a helper had copied them, and the new table stays empty.
+    // The authors' code goes on with the table that it read before it had the lock. If another resize has replaced this
+    // table, all its buckets are locked, as if a helper had copied the buckets. The new table then stays empty.
     if (options_.hardened && !Has(Bug::kResizeTableStale) && threads_->newest() != stay->version()) {
       pmem::atomic_store(&root()->resize_lock, kLockFree);
       return POWERCUT_OK;
@@ -299,8 +299,8 @@ void Table::CollectOldTables() {
   root()->gc_lock = 0;
 }
 
-// clht_gc_collect beside other threads, from the oldest table on until it meets one that operations are in. What they
-// leave behind is freed by the next resize, or at the next open.
+// clht_gc_collect beside other threads: frees tables from the oldest on, up to the first table that operations are in.
+// The next resize or the next open frees the remaining old tables.
 void Table::CollectUnusedTables() {
   if (!TakeLock(&root()->gc_lock)) return;
   Version* version = threads_->oldest;

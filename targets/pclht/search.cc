@@ -54,9 +54,10 @@ bool Table::Snapshot(uint64_t key, Bucket* home, uint64_t* value) const {
 }
 
 // The key, the value, and the lock's word again. An entry is used for another key only after an erase, which counts
-// itself when it unlocks: with the same number, the value is that of the key. And what was read is durable if the lock
-// is not held for a change, since all who held it before had flushed what they did; if it is, the search flushes. That
-// also goes for a key that was not found: its erase must not come undone.
+// itself when it unlocks: with the same number, the value is that of the key. The words that were read are durable if
+// the lock is not held for a change, since every earlier holder has flushed its stores. If the lock is held for a
+// change, the search flushes. The search also flushes for a key that was not found: the erase of the key must not come
+// undone.
 bool Table::DurableSnapshot(uint64_t key, Bucket* home, uint64_t* value) const {
   for (;;) {
     const uint64_t before = pmem::atomic_load(&home->state);

@@ -43,7 +43,7 @@ class Table {
   uint64_t regions() const { return 1 + Current()->buckets; }
   PoolAllocator& allocator() { return allocator_; }
   bool Reaches(uint64_t offset) const;
-  // Of the current table, for the fidelity program.
+  // Sizes of the current table, for the fidelity program.
   uint64_t buckets() const { return Current()->buckets; }
   uint64_t expansions() const { return Current()->expansions; }
 
@@ -131,8 +131,8 @@ class Table {
   HashTable* TableOf(const Stay& stay) const {
     return AsAuthors(Bug::kTableReadEarly) ? Current() : TableAt(stay.version()->table);
   }
-  // The authors' code takes the table from the root, and looks for a key before it locks (CLHT_READ_ONLY_FAIL). So does
-  // `hardened` with one thread; with threads only what it finds under the lock counts.
+  // The authors' code takes the table from the root, and looks for a key before it locks (CLHT_READ_ONLY_FAIL).
+  // `hardened` with one thread does the same; with threads only a search under the lock counts.
   bool AsAuthors(Bug bug) const { return !options_.concurrent || !options_.hardened || Has(bug); }
   bool LooksUnderLock(Bug bug) const { return options_.concurrent && !Has(bug); }
 

@@ -1,6 +1,6 @@
-// What the threads of one open table share besides the pool (concurrency=concurrent; README.md, "Threads"): the
-// versions of the table, with how many operations are in each, and locks that no cut can leave held. All of it is
-// volatile. The locks of buckets and of the root lie in the pool, as in the authors' code.
+// The volatile state that the threads of one open table share (concurrency=concurrent; README.md, "Threads"). The state
+// holds the versions of the table, with the number of operations in each, and locks that no cut can leave held. The
+// locks of buckets and of the root lie in the pool, as in the authors' code.
 #ifndef POWERCUT_TARGETS_PCLHT_THREADS_H_
 #define POWERCUT_TARGETS_PCLHT_THREADS_H_
 
@@ -29,7 +29,7 @@ struct Version {
   uint64_t users = 0;       // operations that may read it
   Version* next = nullptr;  // the version that replaced it
 
-  // Of the resize that copies this version. One thread helps at most (ht_resize_help): it goes from kWanted to kGiven.
+  // The resize that copies this version. One thread helps at most (ht_resize_help): `help` goes from kWanted to kGiven.
   uint64_t copy = 0;  // offset of the new table
   uint8_t help = kNotWanted;
   uint8_t full = 0;  // the helper found no room
@@ -59,8 +59,9 @@ class Threads {
   Version* newest() const { return __atomic_load_n(&newest_, __ATOMIC_SEQ_CST); }
   static bool Used(const Version& version) { return __atomic_load_n(&version.users, __ATOMIC_SEQ_CST) != 0; }
 
-  // The newest version, which will not be freed before Leave(). A thread that counts itself in and still finds the
-  // version to be the newest did so before it was replaced, and so before anybody may have found it unused.
+  // Returns the newest version, which will not be freed before Leave(). A thread counts itself in and then checks that
+  // the version is still the newest. The count therefore precedes the version's replacement, and precedes any check
+  // that finds the version unused.
   Version* Enter() {
     for (;;) {
       Version* version = newest();

@@ -1,4 +1,4 @@
-// What a PFHT table looks like: its buckets, then the chains of its stash.
+// Draws a PFHT table: its buckets, then the chains of its stash.
 #include "targets/common/drawing.h"
 #include "targets/pfht/table.h"
 

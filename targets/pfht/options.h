@@ -1,5 +1,5 @@
-// What a run may choose (target.cc has the table): variant, shape of the table, how values are updated, and the planted
-// bug (scenarios/known_bugs/pfht).
+// Options of a run (target.cc has the table): variant, shape of the table, how values are updated, and the planted bug
+// (scenarios/known_bugs/pfht).
 #ifndef POWERCUT_TARGETS_PFHT_OPTIONS_H_
 #define POWERCUT_TARGETS_PFHT_OPTIONS_H_
 

@@ -1,4 +1,4 @@
-// What the conformance suite does not look at: the bytes of a bucket, and that a refused resize leaves nothing behind.
+// Tests beyond the conformance suite: the bytes of a bucket, and that a refused resize leaves nothing behind.
 #include <gtest/gtest.h>
 
 #include <map>

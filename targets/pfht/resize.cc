@@ -63,7 +63,7 @@ Table::Built Table::Build(uint32_t buckets_log2, Body* next) {
 
 bool Table::CopyItems(Body* next) {
   const auto copy = [&](const Place& place) {
-    // Of two copies that an interrupted displacement left, the one that search finds goes along.
+    // If an interrupted displacement left two copies, the copy that search finds goes along.
     if (options_.hardened && Find(place.item).item != place.item) {
       pmem::mark("rehash.duplicate");
       return false;

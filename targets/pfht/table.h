@@ -1,8 +1,8 @@
 // PFHT, the PCM-friendly hash table (Debnath et al.: "Revisiting Hash Table Design for Phase Change Memory", SIGOPS OSR
-// 2016), as Level hashing (OSDI 2018, 2.3 and 4.1) describes it and made it persistent by the protocols of its section
-// 3.3; one thread. README.md maps functions to sections of the papers.
+// 2016). This version follows Level hashing (OSDI 2018), which describes PFHT in 2.3 and 4.1 and makes PFHT persistent
+// by the protocols of 3.3. One thread. README.md maps functions to sections of the papers.
 //
-// The handle is volatile: everything in it is rebuilt by Open.
+// The handle is volatile: Open rebuilds all its members.
 #ifndef POWERCUT_TARGETS_PFHT_TABLE_H_
 #define POWERCUT_TARGETS_PFHT_TABLE_H_
 

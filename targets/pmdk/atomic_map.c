@@ -1,5 +1,5 @@
-/* A hash map without transactions: chains are atomic lists of libpmemobj, a value is updated by one 8-byte store, and a
- * larger table is published by the allocator and then made current by one 8-byte store.
+/* A hash map without transactions: chains are atomic lists of libpmemobj, and one 8-byte store updates a value. The
+ * allocator publishes a larger table, and one 8-byte store then makes the larger table current.
  *
  * The number of items cannot change together with a list. It is therefore marked as uncertain while a list changes, and
  * counted again when the program finds that mark. There are two tables at most: the current one and, while the map

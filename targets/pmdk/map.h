@@ -1,4 +1,4 @@
-/* What the programs of this folder have in common: a map over 8-byte keys and values in a libpmemobj pool.
+/* The common part of this folder's programs: a map over 8-byte keys and values in a libpmemobj pool.
  *
  * A map is one constant of type struct pmdk_map; program.c makes an executable of it. Key 0 and value 0 are not used,
  * so that zeroed memory is never taken for an item. */
@@ -27,7 +27,7 @@ struct pmdk_session {
   unsigned bug;
 };
 
-/* What an operation did. Everything but kFailed is an acknowledged answer. */
+/* The result of an operation. Every result but kFailed is an acknowledged answer. */
 enum pmdk_status { kDone, kExists, kAbsent, kFailed };
 
 enum { kReasonSize = 200 };

@@ -87,7 +87,7 @@ pmdk_status Apply(const pmdk_map& map, pmdk_session* session, const op& op, uint
   return kFailed;
 }
 
-// What the operation must answer; applies it to `contents`.
+// Applies the operation to `contents`, and returns the right answer.
 pmdk_status Expected(Contents* contents, const op& op) {
   const auto item = contents->find(op.key);
   switch (op.kind) {

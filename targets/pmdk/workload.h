@@ -1,4 +1,4 @@
-/* What the recorded run does to the map: a list of operations, generated from a seed or read from a file. */
+/* The workload of the recorded run: a list of operations, generated from a seed or read from a file. */
 
 #ifndef POWERCUT_TARGETS_PMDK_WORKLOAD_H_
 #define POWERCUT_TARGETS_PMDK_WORKLOAD_H_
@@ -24,7 +24,7 @@ struct workload {
   size_t count;
 };
 
-/* `count` operations over about count/2 keys; every written value is another. The same seed gives the same list. */
+/* `count` operations over about count/2 keys; every written value is different. Equal seeds give equal lists. */
 struct workload workload_generate(size_t count, uint64_t seed);
 
 /* Reads a file of lines such as "insert 1 10", "update 1 11", "erase 1", "lookup 1", "rehash"; '#' starts a comment.

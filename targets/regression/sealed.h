@@ -1,5 +1,4 @@
-// A map whose items are sealed: one counts when the last word of its line says so. What writes value and seal is the
-// pair's.
+// A map whose items are sealed: an item counts when the last word of its line says so. The pair writes value and seal.
 #ifndef POWERCUT_TARGETS_REGRESSION_SEALED_H_
 #define POWERCUT_TARGETS_REGRESSION_SEALED_H_
 

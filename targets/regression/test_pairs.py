@@ -22,13 +22,13 @@ OPERATIONS = [("insert", 1), ("insert", 2), ("insert", 3)]
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """What the first lines of a pair say (README.md)."""
+    """The claims in the first lines of a pair (README.md)."""
 
     name: str
     group: str
     #: Invariants that count as found; empty: the bug is beyond sight.
     found: frozenset[str]
-    #: What the finding says of the power cut; None: the pair does not say.
+    #: Whether the finding needs a power cut; None: the pair does not say.
     needs_power_cut: bool | None
     twin: ExitCode
     operations: list[Any]

@@ -29,7 +29,7 @@ class BruteForce {
     return true;
   }
 
-  // What the table under test holds, told once for each occupied bucket.
+  // Notes an item of the table under test; called once for each occupied bucket.
   void Hold(uint32_t bucket, const Positions& item) {
     held_[bucket] = static_cast<uint32_t>(items_.size());
     items_.push_back(item);

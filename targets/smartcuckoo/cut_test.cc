@@ -1,5 +1,5 @@
-// Cuts the power at the named places of the protocol, with all visible stores durable (the one crash state that needs
-// no explorer), and compares what recovery makes of it with a map. The other crash states are powercut's job.
+// Cuts the power at the named places of the protocol, with all visible stores durable: the one crash state that needs
+// no explorer. Compares the recovered table with a map. The other crash states are powercut's job.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,4 +1,4 @@
-// What a SmartCuckoo table looks like: two tables whose buckets are one slot each.
+// Draws a SmartCuckoo table: two tables whose buckets are one slot each.
 #include "targets/common/drawing.h"
 #include "targets/smartcuckoo/table.h"
 

@@ -2,7 +2,7 @@
 // holds it to its backup position. Volatile, and blind to the table: callers say which edges there are.
 //
 // A subgraph has as many edges as vertices (*maximal*: a cycle, no vacancy) or one edge less (*non-maximal*: a tree
-// whose paths all lead to its one vacant vertex). So two counts predetermine an insertion.
+// whose paths all lead to its one vacant vertex). Two counts therefore predetermine an insertion.
 //
 // invariant: an edge of a vertex is here when the vertex is, so every path that begins here ends here. A forest that
 // knows only some vertices of the table (forest=on_demand) is therefore exact about those: the vacancy of a subgraph,
@@ -47,7 +47,7 @@ class Forest {
   uint32_t Backup(uint32_t v) const { return vertex_[v].edge == 0 ? kNone : vertex_[v].edge - 1; }
   void SetBackup(uint32_t v, uint32_t to) { vertex_[v].edge = to == kNone ? 0 : to + 1; }
 
-  // What becomes of an item with the positions a and b; nothing is changed.
+  // Returns the forecast for an item with the positions a and b; changes nothing.
   Forecast Predetermine(uint32_t a, uint32_t b);
   // The item's edge, undirected: counts it, adds vertices, merges subgraphs. SetBackup gives it its direction.
   void Link(uint32_t a, uint32_t b);

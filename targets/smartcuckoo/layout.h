@@ -1,12 +1,12 @@
-// Where things lie in the pool.
+// The layout of the pool.
 //
 //   0      root: 4 lines (Root below)
 //   256    PoolAllocator: its line, its table, its units; the directory is one block of it
 //
-// A directory is two tables of 2^log2 buckets, one after the other; a bucket is one slot (paper, 3.1):
+// A directory is two tables of 2^log2 buckets, one after the other. A bucket is one slot (paper, 3.1):
 //   value, key, token (1 byte, 1 = occupied), padding to a multiple of 8
-// The value comes first, so that one of up to 8 bytes lies in one aligned word. 16/15 fills 32 bytes, two buckets in
-// a line; 8/8 takes 24, so that an item may straddle two lines.
+// The value comes first, so that a value of up to 8 bytes lies in one aligned word. An item of 16/15 bytes fills 32
+// bytes, two buckets in a line; an item of 8/8 takes 24 bytes and may straddle two lines.
 #ifndef POWERCUT_TARGETS_SMARTCUCKOO_LAYOUT_H_
 #define POWERCUT_TARGETS_SMARTCUCKOO_LAYOUT_H_
 

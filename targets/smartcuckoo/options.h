@@ -1,5 +1,5 @@
-// What a run may choose (target.cc has the table): variant, shape of the table, how the forest is found again after a
-// crash, and the planted bug (scenarios/known_bugs/smartcuckoo).
+// Options of a run (target.cc has the table): variant, shape of the table, how the forest is found again after a crash,
+// and the planted bug (scenarios/known_bugs/smartcuckoo).
 #ifndef POWERCUT_TARGETS_SMARTCUCKOO_OPTIONS_H_
 #define POWERCUT_TARGETS_SMARTCUCKOO_OPTIONS_H_
 

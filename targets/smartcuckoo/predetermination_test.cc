@@ -1,5 +1,6 @@
-// The claim of the paper: whether an insertion fails is known before any kick-out. Checked on every insertion of random
-// runs against two ways that do not use the forest (brute_force.h), and the forest against the table after each step.
+// The claim of the paper: whether an insertion fails is known before any kick-out. The test checks the claim on every
+// insertion of random runs against two ways that do not use the forest (brute_force.h). After each step the test
+// compares the forest with the table.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 

@@ -42,7 +42,7 @@ bool Table::MakePlan(const Directory& next, const Item* extra, Plan* plan) {
   plan->directory = next;
   for (uint32_t b = 0; b < directory_.buckets(); ++b) {
     if (!geometry_.Occupied(Bucket(b))) continue;
-    // Of two copies, the one of the first table goes along.
+    // If there are two copies, the copy of the first table goes along.
     if (options_.hardened && b >= directory_.buckets() / 2 && FindDuplicate(b) != Forest::kNone) {
       pmem::mark("rehash.duplicate");
       continue;

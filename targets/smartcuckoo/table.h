@@ -43,7 +43,7 @@ class Table {
   powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
   void Draw(Drawing* to) const;                                         // draw.cc
 
-  // What Insert would do with an absent key, before any kick-out (insert.cc).
+  // Returns the forecast of Insert for an absent key, before any kick-out (insert.cc).
   Forecast Predetermine(const uint8_t* key) { return Predetermine(PositionsOf(key)); }
 
   // Regions: 0 is the root and the forest, then every bucket.

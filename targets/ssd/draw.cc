@@ -1,4 +1,4 @@
-// What the flash looks like: its blocks, page by page.
+// Draws the flash: its blocks, page by page.
 #include "targets/common/drawing.h"
 #include "targets/ssd/table.h"
 

@@ -1,4 +1,4 @@
-// What a TurboHash table looks like: each shard with its buckets of 14 slots.
+// Draws a TurboHash table: each shard with its buckets of 14 slots.
 #include "targets/common/drawing.h"
 #include "targets/turbohash/table.h"
 

@@ -1,5 +1,5 @@
-// What threads agree on, all of it volatile (3.1, 3.6): the write lock of a shard, and the epochs of its readers. With
-// one thread there is none of it, and the guards below do nothing.
+// Volatile synchronisation of threads (3.1, 3.6): the write lock of a shard, and the epochs of its readers. With one
+// thread there are no locks and epochs, and the guards below do nothing.
 #ifndef POWERCUT_TARGETS_TURBOHASH_LOCKS_H_
 #define POWERCUT_TARGETS_TURBOHASH_LOCKS_H_
 
@@ -47,8 +47,8 @@ class WriteLock {
 // The readers of one shard. Memory that no new reader can reach may be reused once AwaitReaders returns.
 class Epochs {
  public:
-  // Precondition: the caller holds the shard's write lock. The readers that came before are counted under the old
-  // epoch, those that come from now on under the new one, so that they do not keep the writer waiting.
+  // Precondition: the caller holds the shard's write lock. Earlier readers are counted under the old epoch. Readers
+  // that come from now on are counted under the new epoch, so they do not keep the writer waiting.
   void AwaitReaders() {
     // Sequentially consistent: either the reader sees the new epoch, or we see the reader.
     const uint32_t old = __atomic_fetch_add(&epoch_, 1, __ATOMIC_SEQ_CST);

@@ -1,4 +1,4 @@
-// What a run may choose (target.cc has the table): variant, shape of the table, the kind of item, and the planted bug
+// Options of a run (target.cc has the table): variant, shape of the table, the kind of item, and the planted bug
 // (scenarios/known_bugs/turbohash).
 #ifndef POWERCUT_TARGETS_TURBOHASH_OPTIONS_H_
 #define POWERCUT_TARGETS_TURBOHASH_OPTIONS_H_
@@ -70,7 +70,7 @@ struct Options {
   uint64_t shards() const { return uint64_t{1} << shards_log2; }
   // Whether insert of a present key is an error. With one thread it is an update, as in the paper.
   bool ChecksExists() const { return hardened && concurrent; }
-  // What must be the same whenever the table is opened.
+  // Returns a word of the options that must be equal whenever the table is opened.
   uint64_t Geometry() const {
     return uint64_t{shards_log2} | uint64_t{buckets_log2} << 8 | uint64_t{scope} << 16 | uint64_t{pointer} << 24 |
            uint64_t{key_size} << 32 | uint64_t{value_size} << 48;

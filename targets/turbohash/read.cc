@@ -42,7 +42,7 @@ powercut_status Table::LookupBesideWriters(const uint8_t* key, uint8_t* value) {
       return POWERCUT_OK;
     }
   }
-  // That the key is absent comes from every bucket of the path.
+  // The answer that the key is absent comes from every bucket of the path.
   if (options_.hardened && !Has(Bug::kDirtyMiss)) settle(0, d - 1);
   return POWERCUT_NOT_FOUND;
 }

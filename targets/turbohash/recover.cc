@@ -7,8 +7,8 @@
 
 namespace powercut::turbohash {
 
-// Of the pool, pointer mode gives cells and shards a share in proportion: of 64 bytes and a cell for each item. A shard
-// is at most half empty when it has doubled, and then exists twice.
+// Pointer mode divides the pool between shards and cells in the proportion of 64 bytes to one cell for each item. A
+// shard is at most half empty when it has doubled, and then exists twice.
 Table::Table(powercut_pool pool, const Options& options)
     : pool_(pool), options_(options), unit_(sizeof(Bucket) << options.buckets_log2), item_begin_(pool.size) {
   if (options.pointer) {

@@ -52,9 +52,9 @@ powercut_status Table::MakeRoom(uint64_t index, WriteLock* lock) {
 //
 // Items are moved in the order of their buckets, beginning behind a bucket that ends search paths: no item has been
 // pushed over that border. At the same size each then finds a place no further from its home than it was. (By
-// induction: bucket p takes items of old bucket p only once those before it are in place at or before their old
-// positions, so it is not full.) In a shard without such a bucket, where tombstones fill what items do not, the order
-// can make an item fall out; when a shard doubles, a crowd of keys that stay together can.
+// induction: bucket p takes items of old bucket p only after all earlier items are in place, at or before their old
+// positions. Bucket p is therefore not full.) In a shard without such a bucket, where tombstones fill what items do
+// not, the order can make an item fall out; when a shard doubles, a crowd of keys that stay together can.
 bool Table::Relocate(const Shard& from, Bucket* to, uint64_t log2) const {
   const uint64_t mask = (uint64_t{1} << log2) - 1;
   const uint64_t scope = std::min<uint64_t>(options_.scope, mask + 1);

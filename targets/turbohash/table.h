@@ -38,7 +38,7 @@ class Shard {
   uint64_t log2() const { return word_ & 0xff; }
   uint64_t buckets() const { return uint64_t{1} << log2(); }
 
-  // Of the mirror's entry, beside other threads.
+  // Load and store of the mirror's entry beside other threads.
   Shard Load() const { return Shard(__atomic_load_n(&word_, __ATOMIC_ACQUIRE)); }
   void Store(Shard to) { __atomic_store_n(&word_, to.word_, __ATOMIC_RELEASE); }
 
@@ -59,7 +59,7 @@ struct Home {
   static uint64_t Bucket(uint64_t hash, uint64_t log2) { return hash >> 32 >> (32 - log2); }
 };
 
-// What a search has met (3.4).
+// The result of a search (3.4).
 struct Path {
   Bucket* found = nullptr;  // holds the key in `slot`
   uint32_t slot = 0;
@@ -104,8 +104,8 @@ class Table {
       if (visit(KeyOf(slot), ValueOf(slot))) return;
     }
   }
-  // Along the search path, and in the bucket where it was found beyond the slot that search takes. That no item lies
-  // beyond the end of its path is Verify's business.
+  // Along the search path, and in the bucket where it was found beyond the slot that search takes. Verify checks that
+  // no item lies beyond the end of its path.
   template <typename Visit>
   void ForEachCopy(const uint8_t* key, Visit visit) const {
     const Home home = HomeOf(key);
@@ -121,7 +121,7 @@ class Table {
     }
   }
 
-  // What lies allocated in the pool: shards, and in pointer mode cells.
+  // The allocated blocks of the pool: shards, and in pointer mode cells.
   struct Blocks {
     Table* table;
     template <typename Visit>
@@ -143,7 +143,7 @@ class Table {
   }
   bool Has(Bug bug) const { return options_.bug == bug; }
 
-  // Of concurrent mode; else null, or nothing to do.
+  // Synchronisation of concurrent mode; in other modes the locks are null and AwaitReaders does nothing.
   LockWord* LockOf(uint64_t shard) const { return gates_ == nullptr ? nullptr : &gates_[shard].writer; }
   LockWord* PoolLock() { return gates_ == nullptr ? nullptr : &pool_lock_; }
   void AwaitReaders(uint64_t shard) {

@@ -1,5 +1,5 @@
-// What the shared conformance suite cannot see: that all comparisons of tags agree, and that recovery reads the
-// directory and not the items.
+// Tests beyond the shared conformance suite: all comparisons of tags agree, and recovery reads the directory and not
+// the items.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -13,7 +13,7 @@ namespace {
 int larger_rebuilds = 0;
 }  // namespace
 
-// What pmem::mark calls in this program.
+// pmem::mark calls this function in this program.
 extern "C" void powercut_mark(const char* name) {
   if (std::strcmp(name, "rebuild.larger") == 0) ++larger_rebuilds;
 }

@@ -53,8 +53,9 @@ TEST_P(TurboHashThreads, OfTwoInsertsOfAKeyOneIsFirst) {
   ExpectContents(expected);
 }
 
-// One writer counts up the values of keys that lie in few buckets, another one deletes and inserts beside it, so that
-// slots, cells and shards are used again. A reader always finds such a key, and never an older value than before.
+// One writer counts up the values of keys that lie in few buckets. A second writer deletes and inserts, so that slots,
+// cells and shards are used again. A reader always finds a key of the first writer, and never an older value than
+// before.
 TEST_P(TurboHashThreads, AReaderFindsAKeyUnderUpdate) {
   constexpr uint64_t kKeys = 4, kRounds = 9000;
   std::map<std::string, uint64_t> ids;  // of a value: key * 10'000 + round

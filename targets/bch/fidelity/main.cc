@@ -7,7 +7,7 @@
 namespace powercut::cuckoo::fidelity {
 namespace {
 
-// The same number of slots, whatever a bucket has of them.
+// Returns the number of buckets for a fixed number of slots in the table, given the slots of a bucket.
 std::string BucketsFor(bool paper_size, int slots) {
   return std::to_string(uint64_t{1} << powercut::fidelity::PaperLog2(paper_size, slots == 4   ? 16
                                                                                  : slots == 8 ? 15

@@ -1,5 +1,5 @@
-// powercut-fidelity-pclht: the figures on P-CLHT in the papers that use it as a baseline and that do not depend on a
-// machine, as one JSON object {"figures": [...]} on stdout. Deterministic.
+// powercut-fidelity-pclht: figures on P-CLHT that do not depend on a machine, from the papers that use P-CLHT as a
+// baseline. Prints one JSON object {"figures": [...]} to stdout. Deterministic.
 #include <algorithm>
 
 #include "targets/common/bench_table.h"

@@ -19,7 +19,7 @@ using fidelity::Figures;
 using fidelity::Join;
 using fidelity::Marks;
 
-// The same number of slots, whatever a bucket has of them.
+// Returns options for a fixed number of slots in the table, given the slots of a bucket.
 Options TableOf(uint32_t slots, bool paper_size = false) {
   Options options = fidelity::Defaults<Table>(16, 15);
   options.auto_expand = false;

@@ -1,5 +1,5 @@
-// The state of an item is one byte of a word that is stored as a whole, and its number a half word of the same, read at
-// an offset of its own. The value that the number names is not durable before it.
+// One word holds the state of an item in one byte, and the item's number in a half word. The word is stored as a whole;
+// state and number are each read at their own offset. The value that the number names is not durable before the word.
 //
 // class: SIMD and partial reads
 // bug: structure, lost-item, torn-value, stale-value

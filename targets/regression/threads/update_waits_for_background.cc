@@ -1,4 +1,4 @@
-// An update is made by the table's own thread, for which the client waits. That thread does none of its work, so the
+// The table's own thread makes an update, and the client waits for the thread. The thread does none of its work, so the
 // client waits for ever.
 //
 // class: threads

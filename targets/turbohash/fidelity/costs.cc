@@ -1,4 +1,4 @@
-// What the protocol asks of the machine (3.4), and what a shard holds (1).
+// The costs of the protocol in flushes and fences (3.4), and the contents of a shard (1).
 #include "targets/turbohash/fidelity/bench_table.h"
 
 namespace powercut::turbohash::fidelity {
