@@ -46,8 +46,8 @@ powercut_status Table::InsertIn(Thread* thread, const uint8_t* key, const uint8_
   return POWERCUT_OK;
 }
 
-// Returns a free slot in the highest level that has room, in the less loaded of the two buckets, or in the first bucket
-// on a tie.
+// Returns a free slot in the highest level that has room. The slot lies in the less loaded of the two buckets, on a tie
+// in the first bucket.
 Place Table::FindVacancy(const View& view, const Probe& probe, int lowest) const {
   for (int i = view.count - 1; i >= lowest; --i) {
     const Level& level = view.levels[i];

@@ -1,6 +1,6 @@
 // The persistent half of a hash table of token buckets, by the protocols of Level hashing (OSDI'18, 3.3). The class
-// offers a root that names the table by one word, log-free insertion and deletion of a slot, and an undo log of one
-// item. A scheme adds its way to find a bucket.
+// offers a root that names the table by one word. Insertion and deletion of a slot are log-free; an update may use an
+// undo log of one item. A scheme adds its way to find a bucket.
 //
 // Layout:
 //   0      root: 3 lines (TokenRoot below)

@@ -4,7 +4,9 @@
 //   256    PoolAllocator: its line, its table, its units; the directory is one block of it
 //
 // A directory is two tables of 2^log2 buckets, one after the other. A bucket is one slot (paper, 3.1):
+//
 //   value, key, token (1 byte, 1 = occupied), padding to a multiple of 8
+//
 // The value comes first, so that a value of up to 8 bytes lies in one aligned word. An item of 16/15 bytes fills 32
 // bytes, two buckets in a line; an item of 8/8 takes 24 bytes and may straddle two lines.
 #ifndef POWERCUT_TARGETS_SMARTCUCKOO_LAYOUT_H_

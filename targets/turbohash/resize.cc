@@ -1,7 +1,7 @@
 // Rewriting a shard at twice its size (3.5, 4.7) or, as garbage collection, at the same size (4.6).
 //
-//   build in DRAM | allocate | write the buckets | write count and pointer of the set not in use | switch the version |
-//   update the DRAM mirror | await the readers of the old buckets | free them
+//   build in DRAM; allocate; write the buckets; write count and pointer of the set not in use; switch the version;
+//   update the DRAM mirror; await the readers of the old buckets; free the old buckets
 //
 // Each step is durable before the next. Until the version is switched, recovery sees the old shard and frees the new
 // block; from then on the other way round.
