@@ -1,8 +1,8 @@
 // The block-mapped lazy layer of "Hash in a Flash", 2.1. The paper: "when the i-th logical page of a block is written,
-// the FTL copies and writes only the first i pages to a newly allocated block, instead of all the pages. Later, when
-// page j is modified, only the pages i + 1 to j - 1 are moved and written to the new block." A logical block is
-// therefore one block, its *base*, or the front of a block that is being filled and the rest of the base. README.md
-// says why `hardened` is safe.
+// the FTL copies and writes only the first i pages"; the pages go "to a newly allocated block, instead of all the
+// pages. Later, when page j is modified, only the pages i + 1 to j - 1 are moved and written to the new block." A
+// logical block is therefore one block, its *base*, or the front of a block that is being filled and the rest of the
+// base. README.md says why `hardened` is safe.
 #ifndef POWERCUT_TARGETS_COMMON_FTL_BLOCK_MAPPED_H_
 #define POWERCUT_TARGETS_COMMON_FTL_BLOCK_MAPPED_H_
 
