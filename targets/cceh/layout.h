@@ -17,7 +17,7 @@ inline constexpr uint64_t kUnit = 64;
 inline constexpr uint32_t kMaxDepth = 40;
 inline constexpr uint32_t kSlotsPerLine = 4;
 
-// The two keys that mean something in a slot. Items that have one of them as their key lie in the root.
+// The two keys that mark a slot. Items with such a key lie in the root.
 inline constexpr uint64_t kInvalid = ~uint64_t{0};       // the slot is free
 inline constexpr uint64_t kSentinel = ~uint64_t{0} - 1;  // an insert has claimed the slot
 

@@ -18,7 +18,7 @@ bool CompareExchange(Word* word, Word expected, Word desired) {
   return __atomic_compare_exchange_n(word, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-// A reader/writer lock. Who wants it alone goes before those who come later to share it.
+// A reader/writer lock. A waiting writer goes before readers that come later.
 class DirectoryLock {
  public:
   void Share() {

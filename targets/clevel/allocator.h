@@ -9,12 +9,12 @@
 //   units             64 bytes each
 //
 // Where many threads allocate, each has an arena of its own, as in PMDK: a run of units, with their entries on lines
-// of their own. It alone allocates there; any thread may free a block of any arena.
+// of their own. Only the owning thread allocates in an arena; any thread may free a block of any arena.
 //
 // Protocol. A block is allocated while its entry is not 0. AllocateInto: mark and owner word, durable; then the entry.
-// A cut in between leaves an owner of a block that is not allocated, which recovery tells by its entry. Free: entry :=
-// 0; the caller sees to it that some word names the block before it becomes unreachable, and until it is free. Each
-// step is one aligned store.
+// A cut in between leaves an owner of a block that is not allocated; recovery tells this state by the block's entry.
+// Free: entry := 0. The caller ensures that some word names the block before the block becomes unreachable, and until
+// the block is free. Each step is one aligned store.
 //
 // invariant: entries inside a block, and at or above the mark, are 0.
 #ifndef POWERCUT_TARGETS_CLEVEL_ALLOCATOR_H_

@@ -28,8 +28,8 @@ inline constexpr uint32_t kMostRehashers = 4;
 inline constexpr uint32_t kAllThreads = kClients + kMostRehashers;
 inline constexpr uint32_t kRetired = 16;  // blocks that a thread may hold back from being freed
 
-// 3.3: what a thread's allocations are attached to while the table does not reach them yet, and (old_*) while it may
-// not reach them any more. A line a thread: no contention. 0 = nothing.
+// A thread's persistent buffer (3.3). The buffer names a thread's allocations while the table does not reach them yet,
+// and (old_*) while the table may no longer reach them. A line a thread: no contention. 0 = nothing.
 struct Buffer {
   uint64_t item, level, context;
   uint64_t old_item, old_level, old_context;
@@ -141,8 +141,8 @@ struct View {
 struct Thread {
   uint32_t id = 0;
   View view;
-  // Where there are many threads: what it holds back (ThreadLines::retired), and which others were at work when the
-  // first `waiting` of these had become unreachable (Epochs::Snapshot).
+  // With many threads: the number of blocks that the thread holds back (ThreadLines::retired). `seen` notes which other
+  // threads were at work when the first `waiting` of the blocks had become unreachable (Epochs::Snapshot).
   uint32_t retired = 0, waiting = 0;
   uint64_t seen[kAllThreads] = {};
   bool freed_twice = false;  // the allocator has found damage

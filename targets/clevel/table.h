@@ -1,10 +1,10 @@
 // Clevel hashing (Chen, Hua, Ding, Zuo: "Lock-free Concurrent Level Hashing for Persistent Memory", USENIX ATC 2020).
 // README.md maps functions to sections of the paper.
 //
-// concurrency=single: one thread calls; what the paper's other threads do happens in steps between the operations
-// (auto_rehash, maintain) or at chosen places inside them (interleave). concurrency=concurrent: many threads call, and
-// rehashing threads work beside them (Work). `published` runs the same code then, with the paper's checks; `hardened`
-// has a protocol of its own, in concurrent/. The handle is volatile: everything in it is rebuilt by Open.
+// concurrency=single: one thread calls. The work of the paper's other threads is done in steps between the operations
+// (auto_rehash, maintain) or at chosen places inside the operations (interleave). concurrency=concurrent: many threads
+// call, and rehashing threads work beside them (Work). `published` runs the same code then, with the paper's checks;
+// `hardened` has a protocol of its own, in concurrent/. The handle is volatile: Open rebuilds all its members.
 #ifndef POWERCUT_TARGETS_CLEVEL_TABLE_H_
 #define POWERCUT_TARGETS_CLEVEL_TABLE_H_
 
@@ -38,7 +38,8 @@ class Table {
   powercut_status Erase(const uint8_t* key);
   powercut_status Lookup(const uint8_t* key, uint8_t* value);
   powercut_status Maintain(const char* command);
-  // One batch of a rehashing thread, which alone calls it with its number; and how many of them there are.
+  // Work() does one batch of rehashing thread `number`; only this thread calls Work() with its number. workers()
+  // returns the number of rehashing threads.
   powercut_status Work(uint32_t number);
   uint32_t workers() const { return options_.concurrent ? options_.rehash_threads : 0; }
 

@@ -1,9 +1,9 @@
 // Locks that keep the threads of one open table apart (concurrency=concurrent; README.md, "Threads"): reader/writer
 // locks of one word. The locks of buckets and nodes lie in the pool, as in the source.
 //
-// Order. A thread waits for a bucket only while it holds none, or one of its descendants: rehashing goes from a bucket
-// to its parent. It waits for a node while it holds that node's bucket; who holds a node waits for no bucket. The locks
-// of growth, transaction and allocator come last, in this order.
+// Order. A thread waits for a bucket only while it holds no bucket, or a descendant of the bucket: rehashing goes from
+// a bucket to its parent. A thread waits for a node while it holds the node's bucket; a holder of a node waits for no
+// bucket. The locks of growth, transaction and allocator come last, in this order.
 #ifndef POWERCUT_TARGETS_CMAP_LOCKS_H_
 #define POWERCUT_TARGETS_CMAP_LOCKS_H_
 
@@ -16,7 +16,7 @@ namespace powercut::cmap {
 
 class Table;
 
-// A lock is free at 0; else it says how many readers hold it, or that a writer does.
+// The word of a lock: 0 is free; other values are the number of readers, or kWriter.
 inline constexpr uint64_t kFree = 0, kOneReader = 1, kWriter = ~uint64_t{0};
 
 inline bool TryLock(uint64_t* lock, uint64_t from, uint64_t to) {
@@ -54,7 +54,7 @@ inline void Unlock(uint64_t* lock, bool alone) {
   }
 }
 
-// From reader to writer. False: the lock was free in between.
+// Changes the caller from reader to writer. Returns false if the lock was free in between.
 inline bool Upgrade(uint64_t* lock) {
   if (TryLock(lock, kOneReader, kWriter)) return true;
   Unlock(lock, /*alone=*/false);
@@ -94,9 +94,10 @@ class BucketLock {
   BucketLock& operator=(const BucketLock&) = delete;
   ~BucketLock() { Release(); }
 
-  // Precondition: it holds none. Shared, or alone where it had to be rehashed.
+  // Takes the bucket's lock: shared, or alone if the bucket had to be rehashed. Precondition: this object holds no
+  // lock.
   void Acquire(uint64_t index);
-  // False: it was free in between, and what was found in the chain must be looked for again.
+  // Returns false if the lock was free in between; the caller must then search the chain again.
   bool BecomeWriter();
   void Release();
 

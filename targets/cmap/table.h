@@ -63,8 +63,8 @@ class Table {
  private:
   friend class BucketLock;
 
-  // Changes words of the pool, all of them or none: an undo log, as of a PMDK transaction. One at a time has the log,
-  // from here to its end. transaction.cc
+  // Changes words of the pool, all of them or none: an undo log, as of a PMDK transaction. One transaction at a time
+  // holds the log, from its construction to its end. transaction.cc
   class Transaction {
    public:
     explicit Transaction(Table* table)

@@ -140,7 +140,7 @@ inline void AddCost(Figures* figures, std::string what, Cost cost, std::string n
 
 }  // namespace powercut::fidelity
 
-// In a program without the tracer's runtime the weak powercut_mark of pmem.h is this one.
+// Defines powercut_mark for a program without the tracer's runtime; pmem.h declares the function as weak.
 #define POWERCUT_COUNT_MARKS \
   extern "C" void powercut_mark(const char* name) { ++powercut::fidelity::Marks()[name]; }
 

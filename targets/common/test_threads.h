@@ -1,5 +1,5 @@
-// Real threads on one table of a scheme: what they are answered must have an order that explains it. Schedules and
-// power cuts at the same time are powercut's job; this is the shipped build on the real machine.
+// Real threads on one table of a scheme: some order of the operations must explain all answers. Schedules and power
+// cuts at the same time are powercut's job; this is the shipped build on the real machine.
 #ifndef POWERCUT_TARGETS_COMMON_TEST_THREADS_H_
 #define POWERCUT_TARGETS_COMMON_TEST_THREADS_H_
 
@@ -124,7 +124,7 @@ class TableThreads {
   }
 
   // The threads share all keys. A key is there at the end if it was inserted once more than it was erased. The
-  // neighbours fill the buckets: nobody writes them, but they may be moved.
+  // neighbours fill the buckets: no thread writes the neighbours, but they may be moved.
   void InsertsAndErasesOfSharedKeysAlternate(uint64_t operations) {
     constexpr uint64_t kKeys = 5, kNeighbours = 12;
     for (uint64_t key = 0; key < kNeighbours; ++key) ASSERT_EQ(table_.Insert(100 + key, 1), POWERCUT_OK);
@@ -179,8 +179,8 @@ class TableThreads {
     });
   }
 
-  // Each thread inserts keys of its own, so the table grows under all of them, and no key may be missed while it is
-  // moved.
+  // Each thread inserts keys of its own, so the table grows under all threads. No lookup may miss a key while the key
+  // is moved.
   void NoKeyIsMissedWhileTheTableGrows(uint64_t keys) {
     std::array<std::string, kThreads> wrong;
     Run([&](int i) {
@@ -196,8 +196,8 @@ class TableThreads {
     CheckTwice([&] { ASSERT_EQ(table_.Contents().size(), keys * kThreads); });
   }
 
-  // After a cut nothing is recovered where recovery is lazy: the first threads that come to a part of the table recover
-  // it, beside searches in it.
+  // Where recovery is lazy, no segment is recovered after a cut. The first threads that come to a segment recover the
+  // segment, beside searches in it.
   void SegmentsAreRecoveredUnderTheirClients() {
     constexpr uint64_t kKeys = 200;
     for (uint64_t key = 1; key <= kKeys; ++key) ASSERT_EQ(table_.Insert(key, key), POWERCUT_OK);
@@ -227,7 +227,7 @@ class TableThreads {
     return status == POWERCUT_OK || status == POWERCUT_FULL;
   }
 
-  // The table as it is, and as the next open finds it.
+  // Runs the check on the present table, and again after a cut and the next open.
   void CheckTwice(const std::function<void()>& check) {
     for (int opening = 0; opening < 2; ++opening) {
       check();

@@ -6,8 +6,8 @@
 //   0      root: 3 lines (TokenRoot below)
 //   192    PoolAllocator: its line, its table, its units; the table is one block of it
 //
-// A table is replaced as a whole: the new one is made where nothing reaches it, made durable, and named by one store of
-// 8 bytes; then the old one is freed. A cut before the store leaves the old table and an unreached block; a cut after
+// A table is replaced as a whole. The new table is made in an unreached block, made durable, and named by one store of
+// 8 bytes; then the old table is freed. A cut before the store leaves the old table and an unreached block; a cut after
 // the store leaves the new table and the old block. Open frees the unreached block in either case.
 #ifndef POWERCUT_TARGETS_COMMON_TOKEN_TABLE_H_
 #define POWERCUT_TARGETS_COMMON_TOKEN_TABLE_H_

@@ -37,7 +37,7 @@ class Construction {
   }
   // The node is complete, and no link names it yet.
   virtual void Prepare(const Node* node) { pmem::flush(node, sizeof *node); }
-  // From `expected` to `desired`, if it is that still.
+  // Changes the link from `expected` to `desired` if it still is `expected`. Returns whether the link was changed.
   virtual bool Swap(Link* link, Link expected, Link desired) = 0;
   // The operation is about to return.
   virtual void End() = 0;

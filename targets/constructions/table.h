@@ -69,7 +69,8 @@ class Table {
   bool Reaches(uint64_t offset) const;  // verify.cc
 
  private:
-  // Where a search has ended: `left` holds `first`, which names `right`, or erased nodes that lie before it.
+  // The place where a search has ended: `left` holds `first`, which names `right`, or erased nodes that lie before
+  // `right`.
   struct Place {
     Link* parent;  // what names the node that holds `left`, or `left` itself, the list's head
     Link* left;    // in the last node whose key is less, or the head

@@ -163,8 +163,8 @@ class AuthorSteps : protected ThreadSteps<Scheme> {
  private:
   enum class Attempt : uint8_t { kPlaced, kBusy, kFull };
 
-  // The caller has the two buckets of the key, and none at return; at kFull still those, and with displacement the one
-  // before.
+  // Precondition: the caller holds the two buckets of the key. At return the caller holds no bucket. At kFull the
+  // caller still holds both buckets, and with displacement the bucket before them as well.
   Attempt PlaceInBuckets(Segment* segment, const Record& record, const Hash& hash) {
     const uint32_t home = hash.bucket(bucket_mask()), next = Next(home), far = Next(next), previous = Previous(home);
     const Word mine = segment->bucket(home)->Load(), beside = segment->bucket(next)->Load();

@@ -13,8 +13,8 @@ namespace powercut::dash {
 
 inline constexpr uint32_t kSlots = 14;
 
-// The bits of a hash: a bucket takes the ones above the fingerprint; Dash-EH's directory the most significant ones,
-// Dash-LH the low ones of the upper half.
+// The bits of a hash. The bits above the fingerprint choose the bucket. Dash-EH's directory takes the most significant
+// bits, Dash-LH the low bits of the upper half.
 struct Hash {
   uint64_t bits;
   explicit Hash(uint64_t key) : bits(HashKey(reinterpret_cast<const uint8_t*>(&key), sizeof key)) {}

@@ -1,8 +1,8 @@
 // Locks of the threads of one open table (concurrency=concurrent; README.md, "Threads"). These locks are volatile: no
 // power cut leaves a lock held. The locks of buckets lie in the pool, as in the authors' code.
 //
-// Order. The recovery of segments before buckets; buckets in ascending order, those of a new segment after those of the
-// segment that splits; then the directory; then memory.
+// Order. The recovery of segments comes before buckets. Buckets are taken in ascending order, buckets of a new segment
+// after buckets of the segment that splits. Then come the directory and memory.
 #ifndef POWERCUT_TARGETS_DASH_LOCKS_H_
 #define POWERCUT_TARGETS_DASH_LOCKS_H_
 

@@ -184,7 +184,8 @@ class Table : private AuthorSteps<Extendible> {
   }
   // The new segment of a split that a crash has interrupted, or null.
   Segment* PendingSplit(Segment* segment) const;
-  // Do the segment's records count? Not before a split has made them durable; `published` cannot tell.
+  // Returns whether the segment's records count. Records count only after a split has made them durable; `published`
+  // cannot tell.
   bool Counts(const Segment* segment) const { return !options_.hardened || segment->state != kNew; }
   // The segment of a hash, recovered: what every operation that writes begins with.
   powercut_status Acquire(const Hash& hash, Segment** out);

@@ -1,13 +1,14 @@
 // Operations of Dash's two schemes beside other threads, `hardened` (concurrency=concurrent; dash/README.md,
 // "Threads").
 //
-// Whoever changes a key holds the two buckets that it may lie in, and does so until the change is durable. A lookup
-// takes no lock. A lookup notes the versions of the two buckets, searches, and compares the versions again. If the
-// words are equal and unlocked, nobody has changed the key in between, and the found record is durable. The argument
-// covers the stash as well: a key moves to or from the stash only under its two buckets.
+// A writer holds the two buckets that the key may lie in until the change is durable. A lookup takes no lock. A lookup
+// notes the versions of the two buckets, searches, and compares the versions again. If the words are equal and
+// unlocked, nobody has changed the key in between, and the found record is durable. The argument covers the stash as
+// well: a key moves to or from the stash only under its two buckets.
 //
-// The segment may have split before its buckets were locked, or their versions noted. It still is that of the key if it
-// holds the hash: a split has every bucket until the records have another segment. Segments are never freed.
+// The segment may have split before its buckets were locked, or their versions noted. The segment still is the key's
+// segment if it holds the hash: a split holds every bucket until the records have another segment. Segments are never
+// freed.
 //
 // `Scheme::Table` derives from this and gives
 //   Segment* SegmentOf(const Hash&)                 the one that has the records of a hash
@@ -70,7 +71,7 @@ class ThreadSteps : protected SegmentSteps<Scheme> {
     AwaitUnlocked(segment, bucket);
     while (!TryLock(segment, bucket)) AwaitUnlocked(segment, bucket);
   }
-  // The lock of the first stash bucket guards them all, and what lies beyond.
+  // The lock of the first stash bucket guards all stash buckets, and the chain beyond.
   bool has_stash() const { return options_.stash != 0; }
   uint32_t stash_lock() const { return options_.buckets; }
   // Null: one thread.
@@ -91,8 +92,8 @@ class ThreadSteps : protected SegmentSteps<Scheme> {
     ForEachReached(hash, reach, [&](uint32_t bucket) { Unlock(segment, bucket); });
   }
 
-  // It reaches further only where that is needed, and begins again each time: nothing is known of the buckets that it
-  // had.
+  // An insertion locks more buckets only where they are needed, and begins again each time: nothing is known any more
+  // of the buckets that it held.
   powercut_status InsertBeside(const Record& record, const Hash& hash) {
     const uint32_t home = hash.bucket(bucket_mask());
     const bool flushes_late = Has(Bug::kUnlockBeforeFlush);

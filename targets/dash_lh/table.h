@@ -141,8 +141,8 @@ class Table : private dash::AuthorSteps<Linear> {
   void ForEachInChain(Segment* segment, Visit visit) {
     ForEachInChain(segment, [] { return true; }, visit);
   }
-  // A split frees buckets. `unchanged()`: there was none since this reader began. It is asked about each link before
-  // that is followed.
+  // A split frees buckets. `unchanged()` returns whether there was no split since this reader began. The function asks
+  // `unchanged()` before it follows a link.
   template <typename Unchanged, typename Visit>
   void ForEachInChain(Segment* segment, Unchanged unchanged, Visit visit) {
     uint64_t at = pmem::atomic_load(&segment->chain);
@@ -209,17 +209,18 @@ class Table : private dash::AuthorSteps<Linear> {
   void WriteBackAll(Segment* segment);
   bool PlaceAsAuthors(Segment* segment, const Record& record, const Hash& hash, dash::Durability durability);
 
-  // threads.cc: what is the table's own in operations beside others. A segment that is absent, or that others fill at
-  // the moment, has no records: those are with the segment that it comes from.
+  // threads.cc: the table's own half of operations beside other threads. A segment that is absent, or that other
+  // threads fill at the moment, has no records: the records are in the segment's origin.
   Segment* SegmentOf(const Hash& hash) const;
   bool Holds(const Segment* segment, const Hash& hash) const { return SegmentOf(hash) == segment; }
   bool NeedsRecovery(const Segment*, const Hash& hash) const { return Unrecovered(hash).has_value(); }
-  // The first segment with something of a crash, from that of the hash to the one with its records.
+  // Returns the first unrecovered segment on the way from the hash's own segment to the segment with its records.
   std::optional<uint64_t> Unrecovered(const Hash& hash) const;
   powercut_status AcquireBeside(const Hash& hash, Segment** out);
   powercut_status RecoverBeside(const Hash& hash);
   powercut_status SplitBeside(uint64_t fresh);
-  // Its normal buckets. Who has them all needs no lock of the stash: that is taken under two of them.
+  // Locks all normal buckets of the segment. A holder of all normal buckets needs no lock of the stash, since the stash
+  // lock is taken under two normal buckets.
   void LockAll(Segment* segment);
   void UnlockAll(Segment* segment);
   template <typename Unchanged>
@@ -260,12 +261,13 @@ class Table : private dash::AuthorSteps<Linear> {
   bool IsRecovered(const Segment* segment) const {
     return pmem::atomic_load(&segment->version) == pmem::atomic_load(&root()->version);
   }
-  // Has it its own records, and no other segment any of them?
+  // Returns whether the segment has all its own records, and no other segment has any of them.
   static bool IsSettled(const Segment* segment) {
     const uint64_t state = pmem::atomic_load(&segment->state);
     return state == kNormal || state == kSplitting;
   }
-  // Do the segment's records count? Not before a split has made them durable; `published` cannot tell.
+  // Returns whether the segment's records count. Records count only after a split has made them durable; `published`
+  // cannot tell.
   bool Counts(const Segment* segment) const {
     return segment->state != kAbsent && (!options_.hardened || segment->state != kNew);
   }

@@ -97,8 +97,8 @@ class Table {
       for (int h = 0; h < 2; ++h) {
         if (h == 1 && SameBucket(level, probe)) break;
         uint8_t* bucket = Bucket(level, IndexOf(level, probe, h));
-        // The paper's readers lock a slot, then look at its token. A token that they saw clear without the lock might
-        // be that of an erase which is not durable; whoever owns the item has nobody who erases it beside him.
+        // The paper's readers lock a slot, then look at its token. A token that a reader saw clear without the lock
+        // might belong to an erase that is not durable. No other thread erases an item beside the item's owner.
         const uint32_t tokens = access.slots_only() ? geometry_.full() : geometry_.LoadTokens(bucket);
         for (uint32_t rest = tokens & geometry_.full(); rest != 0; rest &= rest - 1) {
           const auto slot = static_cast<uint32_t>(std::countr_zero(rest));

@@ -50,8 +50,8 @@ class Table {
   powercut_status Update(const uint8_t* key, const uint8_t* value);
   powercut_status Erase(const uint8_t* key);
   powercut_status Lookup(const uint8_t* key, uint8_t* value);
-  // "advance": what the epoch before the present one has written is durable, and survives from now on. "sync", two
-  // advances: all that has ended does.
+  // "advance": the payloads of the epoch before the present epoch become durable, and survive from now on. "sync" is
+  // two advances: all operations that have ended survive.
   powercut_status Maintain(const char* command);
 
   powercut_status Verify(uint64_t region, char* message, size_t size) const;  // recover.cc
@@ -86,12 +86,13 @@ class Table {
   static constexpr uint32_t kNone = ~uint32_t{0};
   static constexpr uint32_t kBuckets = 8;
   static constexpr uint64_t kFirstEpoch = 3;
-  // Epochs that are told apart: operations are in the present one or the one before, whose payloads are written back.
+  // The number of epochs that are told apart. Operations are in the present epoch or in the epoch before, whose
+  // payloads are written back.
   static constexpr uint64_t kEpochs = 4;
 
   Table(powercut_pool pool, const Options& options);
 
-  // An operation: it has its bucket, and belongs to the epoch that it began in.
+  // An operation holds its bucket, and belongs to the epoch that it began in.
   class Operation {
    public:
     Operation(Table* table, const uint8_t* key);

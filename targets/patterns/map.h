@@ -69,7 +69,7 @@ class Map {
   powercut_status Verify(uint64_t region, char* message, size_t size) const;
   void Draw(Drawing* to) const;  // draw.cc
   bool Owns(uint64_t offset) const;
-  // Pattern checked: whether every entry is what was written to it.
+  // For the pattern `checked`: returns whether every entry still has its written contents.
   bool Intact() const;
   PoolAllocator& allocator() { return allocator_; }
   const Options& options() const { return options_; }
@@ -80,7 +80,7 @@ class Map {
         options_(options),
         allocator_(pool, {.begin = NotesBegin(options) + uint64_t{options.unflushed} * sizeof(Word), .unit = 64}) {}
 
-  // A state word without what a pattern adds to it.
+  // Returns a state word without the bits that a pattern adds.
   uint64_t StateOf(uint64_t word) const { return Follows(Pattern::kChecked) ? word & 0xff : word & ~kDirty; }
   uint64_t Checksum(const Entry& entry, uint64_t state) const;
   static uint64_t NotesBegin(const Options& options) {
@@ -91,7 +91,7 @@ class Map {
   bool Follows(Pattern pattern) const { return options_.pattern == pattern; }
   bool Has(Bug bug) const { return options_.bug == bug; }
 
-  // The operations without what the patterns put around them.
+  // The operations without the steps that the patterns put around them.
   powercut_status InsertEntry(const uint8_t* key, const uint8_t* value);
   powercut_status UpdateEntry(const uint8_t* key, const uint8_t* value);
   powercut_status EraseEntry(const uint8_t* key);

@@ -22,7 +22,7 @@ struct alignas(pmem::kLine) Bucket {
   union {
     uint8_t lock;
     // The lock in its low byte, and above it how many items were erased from the chain. Only `hardened` with threads
-    // counts them. It matters to readers of one run, whatever it begins with.
+    // counts them. The count matters only to readers of one run, whatever its first value.
     uint64_t state;
   };
   uint64_t key[kEntries];
@@ -39,7 +39,7 @@ struct alignas(pmem::kLine) HashTable {
   uint64_t table;    // offset of the first bucket
   uint64_t mask;
   uint64_t version;
-  // Line 1 is never flushed after that: what it says need not survive a cut.
+  // Line 1 is never flushed after the publication: its contents need not survive a cut.
   alignas(pmem::kLine) uint64_t previous;
   uint64_t next_version;  // the table that replaced this one; lets the collector walk from old to new
   uint64_t expansions;    // chained buckets

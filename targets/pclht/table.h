@@ -118,7 +118,7 @@ class Table {
       *word = value;
     }
   }
-  // TRYLOCK_ACQ, of the root's locks. One thread only notes that it has them.
+  // TRYLOCK_ACQ, of the root's locks. With one thread the function only notes that the lock is held.
   bool TakeLock(uint8_t* lock) const {
     if (options_.concurrent) return TryLock(lock, kLockUpdate) == kLockFree;
     *lock = kLockUpdate;

@@ -13,15 +13,15 @@
 
 namespace powercut::pclht {
 
-// CAS_U8: what the lock was. It was taken if and only if that is kLockFree.
+// CAS_U8: returns the lock's old value. The lock was taken if and only if the old value is kLockFree.
 inline uint8_t TryLock(uint8_t* lock, uint8_t value) {
   uint8_t seen = kLockFree;
   __atomic_compare_exchange_n(lock, &seen, value, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
   return seen;
 }
 
-// A table from when it was published until it is freed. The records stay until the handle is closed, so that one
-// may always be looked at.
+// A table from its publication until it is freed. The records stay until the handle is closed, so that one may always
+// be looked at.
 struct Version {
   enum Help : uint8_t { kNotWanted, kWanted, kGiven, kDone };
 

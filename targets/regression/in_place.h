@@ -1,5 +1,5 @@
-// A map whose values can be updated, and whose reader of values is the pair's. With BUG 1 an update writes over the
-// value: a power cut in it leaves a torn one, which only the reader sees. The oldest content of the line is a legal
+// A map whose values can be updated; the pair gives the reader of values. With BUG 1 an update writes over the value: a
+// power cut in the update leaves a torn value, which only the reader sees. The oldest content of the line is a legal
 // value, so that a reader whose loads nobody sees finds nothing wrong. With BUG 0 an update writes a second copy, and
 // one word says which of the two counts.
 #ifndef POWERCUT_TARGETS_REGRESSION_IN_PLACE_H_

@@ -1,5 +1,5 @@
-// A map whose lock lies in the pool, and is persisted while it is held. Recovery takes the lock: with BUG 1 as the
-// power cut has left it, with BUG 0 after it has reset the lock.
+// A map whose lock lies in the pool, and is persisted while it is held. Recovery takes the lock: with BUG 1 in the
+// state that the power cut has left, with BUG 0 after a reset of the lock.
 #ifndef POWERCUT_TARGETS_REGRESSION_LOCK_IN_POOL_H_
 #define POWERCUT_TARGETS_REGRESSION_LOCK_IN_POOL_H_
 

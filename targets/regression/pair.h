@@ -1,5 +1,5 @@
-// The map that pairs are made of: an array of slots, a line each. A pair derives from it, and replaces the piece that
-// its bug is about.
+// The map that pairs are made of: an array of slots, a line each. A pair derives from the map, and replaces the piece
+// that its bug is about.
 #ifndef POWERCUT_TARGETS_REGRESSION_PAIR_H_
 #define POWERCUT_TARGETS_REGRESSION_PAIR_H_
 
@@ -21,7 +21,7 @@ namespace powercut::regression {
 
 inline constexpr uint64_t kMagic = 0x31524941505f4350;
 
-// One line. It counts when `used` is 1, whatever else it holds.
+// One item, in one line. The slot counts when `used` is 1, whatever its other words hold.
 struct alignas(pmem::kLine) Slot {
   uint64_t used;
   uint8_t key[16];

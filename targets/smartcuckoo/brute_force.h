@@ -14,10 +14,12 @@ class BruteForce {
  public:
   explicit BruteForce(uint32_t buckets) : held_(buckets, kVacant) {}
 
-  // Does a kick-out path out of one of the two positions end at a vacancy? Tries both, on the items where they are.
+  // Returns whether a kick-out path out of one of the two positions ends at a vacancy. Tries both positions, with the
+  // items at their present places.
   bool KickOutsSucceed(const Positions& at) const { return PathEnds(at.first) || PathEnds(at.second); }
 
-  // Is there any placement of all items and of this one, wherever they are now? A bipartite matching.
+  // Returns whether any placement of all items and of the new item exists, wherever the items are now. A bipartite
+  // matching.
   bool PlacementExists(const Positions& at) {
     std::vector<Positions> items = items_;
     items.push_back(at);
@@ -39,7 +41,7 @@ class BruteForce {
   static constexpr uint32_t kVacant = ~uint32_t{0};
 
   bool PathEnds(uint32_t bucket) const {
-    // Longer than the number of buckets: it has met one of them twice.
+    // A path longer than the number of buckets has met a bucket twice.
     for (size_t steps = 0; steps <= held_.size(); ++steps) {
       if (held_[bucket] == kVacant) return true;
       bucket = items_[held_[bucket]].Other(bucket);

@@ -1,8 +1,8 @@
 // Pointer mode (3.6): cells for keys and values outside the buckets, and the log that keeps them from leaking.
 //
-// Layout: one bit a cell (1: allocated), then the cells, all of one size. The paper leaves this to PMDK's
-// pmemobj_alloc and pmemobj_free, "guaranteed to be entirely completed or discarded on recovery"; ItemLog in the root
-// (layout.h) is what that costs, and recovery reads the log and not the items.
+// Layout: one bit a cell (1: allocated), then the cells, all of one size. The paper leaves allocation to PMDK's
+// pmemobj_alloc and pmemobj_free, "guaranteed to be entirely completed or discarded on recovery". The guarantee costs
+// the ItemLog in the root (layout.h); recovery reads the log and not the items.
 #ifndef POWERCUT_TARGETS_TURBOHASH_ITEMS_H_
 #define POWERCUT_TARGETS_TURBOHASH_ITEMS_H_
 

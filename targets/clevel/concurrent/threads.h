@@ -1,13 +1,13 @@
 // The threads of one open table (concurrency=concurrent; README.md, "Threads"). The state of this file is volatile.
 //
-// Epochs. Each thread has a word that says whether it is at work, and how often it was before. A block that nothing
-// reaches any more is freed when every thread that was at work then has left since. Nobody waits for that, except a
-// thread that begins an operation with no room to hold more blocks back.
+// Epochs. Each thread has a word that says whether the thread is at work, and how often it was before. An unreached
+// block is freed when every thread that was at work at the unlinking has left since. Nobody waits for these threads,
+// except a thread that begins an operation with no room to hold more blocks back.
 //
 // Insertions. Two insertions of one key may take slots far from each other, and no CAS covers both. An insertion
 // therefore takes a slot tentatively, and is then decided while it holds the stripe of its key. The insertion counts if
-// the key is absent; the CAS of its own slot then makes the item live. A stripe is no lock: whoever finds it taken
-// decides that insertion first.
+// the key is absent; the CAS of its own slot then makes the item live. A stripe is no lock: a thread that finds the
+// stripe taken first decides the insertion that holds it.
 #ifndef POWERCUT_TARGETS_CLEVEL_CONCURRENT_THREADS_H_
 #define POWERCUT_TARGETS_CLEVEL_CONCURRENT_THREADS_H_
 
@@ -52,7 +52,7 @@ class Threads {
     return &threads_[id];
   }
   void Leave(const Thread& thread) { SetState(thread.id, kNextEpoch | kFree); }
-  // It keeps its record, and holds nobody up.
+  // The thread keeps its record, and nobody waits for the thread.
   void Rest(const Thread& thread) { SetState(thread.id, kNextEpoch | kResting); }
   void GoOn(const Thread& thread) {
     __atomic_exchange_n(&epochs_[thread.id], EpochOf(thread.id) | kWorking, __ATOMIC_SEQ_CST);

@@ -24,8 +24,8 @@ class Device {
   struct Counts {
     uint64_t page_reads = 0, page_writes = 0, block_reads = 0, block_writes = 0, block_erases = 0, flushes = 0;
   };
-  // From now on reads are counted as well. Where a table is judged they are not: a lookup that moves a counter changes
-  // what the next one meets (../ftl/settings.h).
+  // From now on reads are counted as well. Reads are not counted where a table is judged: a lookup that moves a counter
+  // changes the state for the next lookup (../ftl/settings.h).
   void CountReads() { reads_counted_ = true; }
 
   // With so many pages in use.

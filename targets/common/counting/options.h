@@ -12,7 +12,7 @@ class OptionTable;
 
 namespace powercut::counting {
 
-// Each bug is a small change of `hardened` at the place that tests for it. A scheme lists those that it can show.
+// Each bug is a small change of `hardened` at the place that tests for it. A scheme lists the bugs that it can show.
 enum class Bug : uint8_t {
   kNone,
   // Stages and merges.

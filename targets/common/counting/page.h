@@ -43,7 +43,7 @@ struct PageHeader {
   uint64_t next;        // overflow: the next page of the chain, plus 1; journal: the page that it is a copy of
 };
 
-// Bytes as a page; of `const uint8_t` it is one that is only read.
+// A view of bytes as a page; with `const uint8_t` the page is only read.
 template <typename Byte>
 class BasicPage {
   template <typename T>

@@ -54,8 +54,8 @@ class Table {
   static powercut_status ParseOptions(const powercut_config& config, Options* out);  // options.cc
   static void Traits(const Options& options, powercut_traits* out);                  // options.cc
   static powercut_status Format(powercut_pool pool, const Options& options);         // recover.cc
-  // Writes nothing where pages have one sector. Else it erases torn pages, and the table without a buffer writes the
-  // page that its journal holds. NOT_FORMATTED, CORRUPT.
+  // Opens the table. If pages have one sector, Open writes nothing. Otherwise Open erases torn pages, and for a table
+  // without a buffer writes the page that the journal holds. Errors: NOT_FORMATTED, CORRUPT.
   static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc
   const Options& options() const { return options_; }
   const Device::Counts& counts() const { return device_.counts(); }
@@ -110,7 +110,7 @@ class Table {
     uint64_t first;        // its first page on the device
     uint32_t slot, slots;  // that it serves
     uint32_t used = 0;     // pages, with the one that is being filled
-    // The last page while there is room in it; empty where there is none. `hardened` begins a new page with each stage.
+    // The last page while the page has room; otherwise empty. `hardened` begins a new page with each stage.
     std::vector<uint8_t> open;
     // Changes of the RAM buffer, from the front of these slots, that `open` has and the device has not.
     std::vector<std::pair<uint32_t, uint32_t>> taken;
@@ -129,7 +129,7 @@ class Table {
     uint32_t index;
   };
   static constexpr uint64_t kInBuffer = ~uint64_t{0};
-  // Where probing ended in the data segment.
+  // The place where probing ended in the data segment.
   struct Spot {
     bool found;
     int64_t count;
@@ -155,7 +155,8 @@ class Table {
     return {bytes.data() + uint64_t{page} * options_.page, options_.page};
   }
   PageView View(const uint8_t* bytes) const { return {bytes, options_.page}; }
-  // Whether a page that was read is one of this kind. `published` takes what it finds; zeroes are an empty page.
+  // Returns whether a page that was read is of this kind. `published` takes any page; a page of zeroes is an empty
+  // page.
   bool IsGood(const PageView& page, Kind kind) const;
   // Sealed in `hardened`.
   void Finish(const Page& page) const {

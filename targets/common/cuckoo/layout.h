@@ -147,7 +147,7 @@ struct Geometry {
   Shape bucket, stash;
 };
 
-// One slot array as the handle sees it.
+// The handle's view of one slot array.
 struct SlotArray {
   uint8_t* base = nullptr;
   uint64_t mask = 0;  // buckets of each table - 1

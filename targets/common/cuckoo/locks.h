@@ -34,15 +34,15 @@ class Locks {
     }
   }
 
-  // Which slot arrays there are, as a number. It changes under all stripes.
+  // A number that names the present slot arrays. The number changes under all stripes.
   uint64_t table() const { return pmem::atomic_load(&table_); }
   void SetTable(uint64_t table) { pmem::atomic_store(&table_, table); }
 
-  // A search reads headers without a lock. The caller holds a stripe when it begins one, so that no resize is under
-  // way.
+  // A search reads headers without a lock. Precondition of BeginSearch: the caller holds a stripe, so that no resize is
+  // under way.
   void BeginSearch() { __atomic_fetch_add(&searches_, uint64_t{1}, __ATOMIC_ACQ_REL); }
   void EndSearch() { __atomic_fetch_sub(&searches_, uint64_t{1}, __ATOMIC_RELEASE); }
-  // Precondition: the caller holds all stripes, so that none begins.
+  // Waits until all searches have ended. Precondition: the caller holds all stripes, so that no search begins.
   void AwaitSearches() const {
     while (pmem::atomic_load(&searches_) != 0) pmem::pause();
   }

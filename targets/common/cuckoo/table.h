@@ -1,7 +1,7 @@
 // Bucketized cuckoo hashing in persistent memory: the table that the schemes bch, bcht, stash and libcuckoo share.
-// README.md says what is common; the README of each scheme, what is its own.
+// README.md describes the common parts; the README of each scheme describes the scheme's own parts.
 //
-// The handle is volatile: everything in it is rebuilt by Open.
+// The handle is volatile: Open rebuilds all its members.
 #ifndef POWERCUT_TARGETS_COMMON_CUCKOO_TABLE_H_
 #define POWERCUT_TARGETS_COMMON_CUCKOO_TABLE_H_
 
@@ -132,7 +132,7 @@ class Table {
   // The buckets and the stash of an array, in their order.
   uint64_t AllBuckets(const SlotArray& array) const { return Buckets(array) + (geometry_.has_stash() ? 1 : 0); }
 
-  // search.cc. The two buckets of a key, and of an item that lies in one of them the other.
+  // search.cc. The two buckets of a key, and the other bucket of an item that lies in one of its buckets.
   Probe ProbeOf(const uint8_t* key) const {
     return {{HashKey(key, geometry_.key_size, 0), HashKey(key, geometry_.key_size, 1)}};
   }

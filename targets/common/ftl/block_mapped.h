@@ -22,7 +22,8 @@ class BlockMapped {
   static Geometry GeometryOf(const Settings& settings, uint32_t pages_per_block, uint32_t page_size) {
     return Blocks<Medium>::WithJournal({0, pages_per_block, page_size}, settings, 0);
   }
-  // Whether so many logical pages fit: a block for each logical one, one that is being filled, and two free.
+  // Returns whether the logical pages fit: a block for each logical block, one block that is being filled, and two free
+  // blocks.
   static bool Fits(const Geometry& geometry, const Settings& settings) {
     return settings.blocks > 3 && settings.logical <= uint64_t{settings.blocks - 3} * geometry.pages_per_block;
   }
@@ -315,7 +316,7 @@ Status BlockMapped<Medium>::Open() {
               [](const Piece& a, const Piece& b) { return a.sequence > b.sequence; });
     for (const Piece& piece : pieces[i]) {
       const bool whole = piece.fill == pages_;
-      // A block of copies alone is not needed: what they are copies of is there.
+      // A block of copies alone is not needed: the originals of the copies are there.
       if (!whole && !piece.by_host && !Is(Bug::kCopiesCount)) continue;
       if (!whole && of.next != kNone) continue;
       used_[piece.block] = 1;

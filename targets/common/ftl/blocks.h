@@ -1,5 +1,6 @@
-// The blocks of a flash translation layer: which are free, how often each was erased, and the next one to write to,
-// erased when it is taken and not before. In `hardened` a note in the journal says each count before the erase.
+// The blocks of a flash translation layer: the free blocks, the count of erases of each block, and the next block to
+// write to. A block is erased when it is taken and not before. In `hardened` a note in the journal records each count
+// before the erase.
 #ifndef POWERCUT_TARGETS_COMMON_FTL_BLOCKS_H_
 #define POWERCUT_TARGETS_COMMON_FTL_BLOCKS_H_
 
@@ -33,7 +34,8 @@ class Blocks {
         erases_(medium->geometry().blocks, 0),
         noted_(medium->geometry().blocks, kNone) {}
 
-  // A geometry with all blocks: the journal's, which has the counts of its own ones, and behind them those for data.
+  // Returns a geometry with all blocks: the journal's blocks, and behind them the data blocks. The journal also keeps
+  // the counts of its own blocks.
   static Geometry WithJournal(Geometry geometry, const Settings& settings, uint32_t state) {
     geometry.blocks = settings.blocks;
     while (settings.hardened) {
@@ -92,7 +94,7 @@ class Blocks {
       if (note.block < end()) noted_[note.block] = note.erases;
     }
     for (uint32_t block = 0; block < end(); ++block) {
-      // With a checkpoint, a block without a note is as it was.
+      // With a checkpoint, a block without a note is unchanged since the snapshot.
       if (settings_.checkpoint && block >= first() && noted_[block] == kNone) continue;
       erases_[block] = ErasesOf(block);
     }
@@ -130,7 +132,8 @@ class Blocks {
     const bool erased = reading == Reading::kErased && at == 0;
     if (!settings_.hardened || settings_.bug == Bug::kWearLost) return erased || EraseNow(block);
     if (reading == Reading::kErased && at != 0) {
-      // No page says how often it was erased, and a note will speak of the next erase: so one has to.
+      // No page records the block's count of erases, and the next note will count the next erase. A filler page
+      // therefore records the present count.
       Mark<Medium>("ftl.count_behind_torn");
       ++counts_->page_programs;
       medium_->Program(first + at, nullptr, {.kind = Kind::kFiller, .erases = erases_[block]});

@@ -1,6 +1,7 @@
-// Two areas of blocks at the front of the device, of which one counts. An area begins with a snapshot, in pages, and
-// goes on with notes, a page each: which block is about to be erased, and how often it will have been. When it is
-// nearly full the other one is erased, with notes as well, and begins with a snapshot. README.md says why that is safe.
+// The journal: two areas of blocks at the front of the device, of which one counts. An area begins with a snapshot, in
+// pages, and goes on with notes, a page each. A note names the block that is about to be erased, and its count after
+// the erase. When the area is nearly full, the other area is erased, with notes as well, and begins with a snapshot.
+// README.md says why the switch is safe.
 #ifndef POWERCUT_TARGETS_COMMON_FTL_JOURNAL_H_
 #define POWERCUT_TARGETS_COMMON_FTL_JOURNAL_H_
 
@@ -26,7 +27,7 @@ class Journal {
   // How often the other area may be begun, if power cuts interrupt it, before there is no room for a note.
   static constexpr uint32_t kAttempts = 3;
 
-  // For snapshots of so many words.
+  // Makes a journal for snapshots of `words` words.
   Journal(Medium* medium, Counts* counts, uint32_t words, Bug bug)
       : medium_(medium),
         counts_(counts),

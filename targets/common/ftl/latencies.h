@@ -33,7 +33,7 @@ inline constexpr Device kDevices[] = {
 // The paper has no time of an erase; its simulator has this one (Agrawal and others, USENIX ATC 2008, Table 1).
 inline constexpr double kErase = 1.5e-3;
 
-// Seconds that the medium was busy: pages that were moved are read and written in a row, all others one by one.
+// Returns the seconds that the medium was busy. Moved pages are read and written in a row, all other pages one by one.
 inline double TimeOf(const Device& device, const Counts& counts) {
   return static_cast<double>(counts.page_reads - counts.moved) * device.PageRead() +
          static_cast<double>(counts.page_programs - counts.moved) * device.PageWrite() +

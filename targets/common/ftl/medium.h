@@ -25,7 +25,7 @@ struct Geometry {
 
 enum class Kind : uint32_t { kNone, kData, kTrimmed, kFiller, kSnapshot, kNote, kMapping };
 
-// The spare area of a page: what the page is. It is programmed with the page.
+// The spare area of a page, which describes the page and is programmed with it.
 struct Spare {
   uint32_t checksum = 0;  // of the page and of the rest; the medium's
   Kind kind = Kind::kNone;

@@ -1,5 +1,5 @@
 // The page-mapped layer: any logical page lies at any place. Pages are written one behind the other, to one block after
-// another; greedy garbage collection moves what is live in the block that has least of it. README.md says why
+// another. Greedy garbage collection moves the live pages of the block with the fewest live pages. README.md says why
 // `hardened` is safe.
 #ifndef POWERCUT_TARGETS_COMMON_FTL_PAGE_MAPPED_H_
 #define POWERCUT_TARGETS_COMMON_FTL_PAGE_MAPPED_H_
@@ -100,7 +100,7 @@ class PageMapped {
   Status Change(Kind kind, uint32_t logical, const void* data) {
     if (!MakeRoom()) return Status::kFull;
     if (Is(Bug::kMappingFirst)) {
-      // Where the page will be; the data goes behind it.
+      // The mapping page names the place of the data page, which follows it.
       Append(Kind::kMapping, logical, nullptr);
       if (!MakeRoom()) return Status::kFull;
     }
@@ -145,7 +145,8 @@ class PageMapped {
     }
   }
 
-  // Moves what is live in the block that has least of it, which is free then. False if nothing can be gained.
+  // Moves the live pages of the block with the fewest live pages, which is free then. Returns false if no room can be
+  // gained.
   bool Collect() {
     const uint32_t block = victims_.Fewest();
     if (live_[block] == pages_) return false;

@@ -1,12 +1,12 @@
 /* A block device for targets: sectors behind a volatile write cache. Header only; C and C++.
  *
- * After a power cut (replayer/MODELS.md, "block") each atomic write unit has its content at the last flush, or what any
- * later write made of it. Whatever was written with POWERCUT_BLOCK_FUA, and whatever was written before a flush that
- * returned, is there. A write of several units may be torn between them, in any order.
+ * After a power cut (replayer/MODELS.md, "block") each atomic write unit has its content at the last flush, or its
+ * content after any later write. All writes with POWERCUT_BLOCK_FUA, and all writes before a flush that returned,
+ * survive. A write of several units may be torn between them, in any order.
  *
  * The device lives in the pool that a target is given. Each atomic write unit has a line of 64 bytes there, each sector
- * of it a word: the name of its content (contents.h). The engine therefore decides a sector when it is first read, as
- * it does with words of memory. Nobody but these functions touches the pool. */
+ * of it a word: the name of its content (contents.h). The engine therefore decides a sector when the sector is first
+ * read, as with words of memory. Nobody but these functions touches the pool. */
 #ifndef POWERCUT_BLOCK_H_
 #define POWERCUT_BLOCK_H_
 

@@ -1,8 +1,9 @@
-/* An optional part of a target: what its table looks like, as buckets and slots, for the pictures of a finding's page.
- * ABI.md, "Drawing", says when it is called. It is separate from powercut_target, so a target without it is complete.
+/* An optional part of a target: draws the table, as buckets and slots, for the pictures of a finding's page. ABI.md,
+ * "Drawing", says when the engine calls the function. The function is separate from powercut_target, so a target
+ * without a drawing is complete.
  *
  * A target that exports `powercut_target_draw` reports every cell of an open table: items, empty slots, and the words
- * that say how it hangs together (tokens, locks, pointers). These reports are shown to people and never judged.
+ * that hold the table together (tokens, locks, pointers). These reports are shown to people and never judged.
  */
 #ifndef POWERCUT_DRAW_H_
 #define POWERCUT_DRAW_H_

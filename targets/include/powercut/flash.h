@@ -101,8 +101,8 @@ static inline powercut_flash_status powercut_flash_program(const powercut_flash*
   return POWERCUT_FLASH_OK;
 }
 
-/* Finds a page without copying it: `bytes` are those of the page and, behind them, of its spare area. They are good for
- * ever; null where all are zeroes, and where the page is not OK. */
+/* Finds a page without a copy. Sets `*bytes` to the bytes of the page, followed by the bytes of its spare area; the
+ * bytes stay valid for ever. Sets `*bytes` to null if all bytes are zero, or if the page is not OK. */
 static inline powercut_flash_status powercut_flash_find(const powercut_flash* device, uint64_t page,
                                                         const uint8_t** bytes) {
   uint64_t erases, name;

@@ -61,8 +61,8 @@ typedef struct powercut_traits {
   uint32_t copies_may_differ; /* 1: copies of one key may hold different values */
   uint32_t leak_bound;        /* most blocks that may be allocated and unreachable after recovery */
   uint32_t thread_safe;
-  /* 1: a power cut may leave what a beginning of the acknowledged operations left. 2 (since ABI 4): of each key what a
-   * beginning of its own operations left. */
+  /* 1: after a power cut the table may hold the result of a beginning of the acknowledged operations. 2 (since ABI 4):
+   * each key may hold the result of a beginning of its own operations. */
   uint32_t buffered;
   uint32_t checks_exists; /* 1: insert of a present key answers POWERCUT_EXISTS */
   const char* copy_citation;
@@ -132,18 +132,18 @@ typedef struct powercut_sizes {
   uint32_t value_size;
 } powercut_sizes;
 
-/* Optional, for a target that takes only some sizes: those that it takes, {0, 0} at the end. Scenarios that are made
- * for every map then run with the first of them, unless their own are in the list. */
+/* Optional, for a target that takes only some sizes: returns the sizes that the target takes, {0, 0} at the end.
+ * Scenarios for every map then run with the first sizes of the list, unless their own sizes are in the list. */
 typedef const powercut_sizes* (*powercut_target_sizes_fn)(void);
 const powercut_sizes* powercut_target_sizes(void);
 
-/* Optional, for a table that works beside its clients, as one that moves items to a new level does. Where threads are
- * explored (scenarios with `threads`), each is a thread like those of the clients. Elsewhere nothing calls it. */
+/* Optional, for a table that works beside its clients, such as a table that moves items to a new level. In scenarios
+ * with `threads` each background thread is explored like a client's thread. No other scenario calls them. */
 typedef struct powercut_background {
   /* How many threads of its own the open table has. */
   uint32_t (*threads)(powercut_table*);
-  /* One batch of the work of thread `number`, from 0: POWERCUT_OK, or POWERCUT_NOT_FOUND when there is none for now. It
-   * is called again and again; after NOT_FOUND when something that it read has changed. */
+  /* One batch of the work of thread `number`, from 0: POWERCUT_OK, or POWERCUT_NOT_FOUND when there is none for now.
+   * The engine calls `work` again and again; after NOT_FOUND only when a word that `work` read has changed. */
   powercut_status (*work)(powercut_table*, uint32_t number);
 } powercut_background;
 typedef const powercut_background* (*powercut_target_background_fn)(void);
