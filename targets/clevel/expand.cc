@@ -38,7 +38,7 @@ powercut_status Table::Expand(Thread* thread, bool paused) {
     if (published == Published::kYes) break;
     Load(thread);
     // "Check if the new first level's capacity is no smaller than L_new and is_resizing is true: if so, continue."
-    // Where others have done the whole resize, the paper would say of two levels that they are being resized.
+    // If other threads have done the whole resize, the paper's order would mark two finished levels as being resized.
     if (view.first().buckets() >= buckets) {
       if (view.is_resizing || (options_.hardened && !Has(Bug::kExpandOvertaken))) return POWERCUT_OK;
       pmem::mark("expand.overtaken");

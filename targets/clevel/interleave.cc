@@ -7,8 +7,8 @@
 
 namespace powercut::clevel {
 
-// A level is added, unless a resize is on its way, and the first bucket rehashed: not when that would take the level
-// away, since readers do not protect what they read (README, "Waiting for threads").
+// Adds a level, unless a resize is on its way, and rehashes the first bucket. The bucket is not rehashed if the step
+// would take the level away: readers do not protect the levels that they read (README, "Waiting for threads").
 void Table::ExpandMeanwhile(bool paused) {
   if (Load(&rehasher_).is_resizing || Expand(&rehasher_, paused) != POWERCUT_OK || paused) return;
   if (rehasher_.view.last().buckets() > 1) RehashBucket(&rehasher_, 0);

@@ -1,5 +1,5 @@
-// Format and open. Recovery (3.3) reads metadata only: the context, the level list, and the persistent buffers with
-// what they name. The rehashing thread goes on where the index says, after open.
+// Format and open. Recovery (3.3) reads metadata only: the context, the level list, and the persistent buffers with the
+// blocks that they name. The rehashing thread goes on where the index says, after open.
 #include <initializer_list>
 #include <new>
 #include <utility>

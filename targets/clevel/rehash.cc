@@ -122,7 +122,7 @@ void Table::StoreRehashed(uint32_t number, uint64_t count) {
   pmem::persist(word, sizeof(uint64_t));
 }
 
-// The rehashing thread runs in the background: what it cannot do now for want of room it tries again later.
+// The rehashing thread runs in the background: if it lacks room for a step, it tries the step again later.
 void Table::AutoRehash() {
   if (options_.concurrent) return;
   if (paused_context_ != 0) return;  // the rehashing thread does not have the CPU

@@ -40,7 +40,7 @@ void Table::Split(Bucket* from, Bucket* to, uint64_t index, Change change) const
   set(moves, 0);
 }
 
-// bucket_accessor::acquire: whoever meets a bucket first rehashes it, and others wait for that.
+// bucket_accessor::acquire: the first thread that meets a bucket rehashes the bucket, and other threads wait.
 void BucketLock::Acquire(uint64_t index) {
   index_ = holder_ = index;
   bucket_ = table_->BucketAt(index);

@@ -19,8 +19,8 @@ class Flit final : public Construction {
     return word;
   }
 
-  // p-CAS. Its locked instructions make what was loaded durable before the new value is visible, and that before the
-  // counter is 0 again.
+  // p-CAS. The locked instructions make the loaded values durable before the new value is visible, and the new value
+  // durable before the counter is 0 again.
   bool Swap(Link* link, Link expected, Link desired) override {
     uint32_t* counter = CounterOf(link);
     if (bug_ != Bug::kCounterRaisedLate) Raise(counter);

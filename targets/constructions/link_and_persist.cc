@@ -1,6 +1,6 @@
 // Link-and-persist (David, Dragojević, Guerraoui, Zablotchi: "Log-Free Concurrent Data Structures", USENIX ATC 2018): a
-// link is marked when it is swapped in, and the mark is cleared when it is durable. Whoever meets a marked link makes
-// it durable before he acts on it. A mark that a power cut leaves is cleared by open.
+// link is marked when it is swapped in, and the mark is cleared when it is durable. A thread that meets a marked link
+// makes the link durable before it acts on the link. A mark that a power cut leaves is cleared by open.
 #include <new>
 
 #include "targets/constructions/construction.h"

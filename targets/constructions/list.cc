@@ -51,7 +51,7 @@ void Table::RestOn(const Place& place) {
   if (place.right != nullptr) construction_->RestOn(Role::kRight, &place.right->next);
 }
 
-// Field by field: what lies behind them in the line is nobody's, and stays as it is.
+// Field by field: the rest of the line belongs to nobody, and stays unchanged.
 void Table::Fill(Node* node, uint64_t key, uint64_t value, Link next) {
   node->key = key;
   node->value = value;

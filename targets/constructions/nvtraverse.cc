@@ -1,5 +1,5 @@
-// NVTraverse (Friedman, Ben-David, Wei, Blelloch, Petrank, PLDI 2020): a search flushes nothing. When it has come to
-// its place, the link that leads there (ensureReachable) and the nodes that it returns (makePersistent) are flushed.
+// NVTraverse (Friedman, Ben-David, Wei, Blelloch, Petrank, PLDI 2020): a search flushes nothing. When the traversal has
+// come to its place, the link that leads there (ensureReachable) and the returned nodes (makePersistent) are flushed.
 // From there on every link that is changed is flushed, with a fence before each change and before the return.
 #include <new>
 

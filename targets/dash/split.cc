@@ -1,5 +1,5 @@
-// Segment split: mark SPLITTING, link a NEW segment, rehash into it, clear what moved, change the directory and
-// the local depth, clear both states. Whatever a crash interrupts, recovery of the old segment completes.
+// Segment split: mark SPLITTING, link a NEW segment, rehash into the NEW segment, clear the moved records, change the
+// directory and the local depth, clear both states. Whatever a crash interrupts, recovery of the old segment completes.
 #include "targets/common/planted_bugs.h"
 #include "targets/dash/table.h"
 

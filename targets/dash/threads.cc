@@ -59,8 +59,8 @@ powercut_status Table::SplitAsAuthors(Segment* segment, const Hash& hash) {
   return status;
 }
 
-// Splits do not lock the directory. One that a doubling overtakes does it all again in the new one, and counts the
-// local depth up again.
+// Splits do not lock the directory. A split that a doubling overtakes does all steps again in the new directory, and
+// counts the local depth up again.
 void Table::PublishAsAuthors(Segment* segment, Segment* fresh) {
   for (;; pmem::pause()) {
     const uint64_t directory = pmem::atomic_load(&root()->directory);

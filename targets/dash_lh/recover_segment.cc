@@ -81,8 +81,8 @@ void Table::RecoverBuckets(Segment* segment) {
   });
 }
 
-// The authors' recoverSegment: what the new segment has goes back, it is absent again, and keeps its records. Merge
-// flushes the records and not the bits.
+// The authors' recoverSegment: the records of the new segment go back, and the new segment is absent again, but keeps
+// its copies. Merge flushes the records and not the bits.
 powercut_status Table::MergeBack(uint64_t index) {
   pmem::mark("recover.split");
   Segment* segment = SegmentOf(Origin(index));

@@ -1,5 +1,5 @@
-// Split: what an absent segment holds is moved out of its origin when an operation first needs it. Mark both, copy,
-// clear what moved, move the chain's records back, clear both states.
+// Split: the records of an absent segment are moved out of its origin when an operation first needs the segment. Mark
+// both, copy, clear what moved, move the chain's records back, clear both states.
 #include "targets/common/planted_bugs.h"
 #include "targets/dash_lh/table.h"
 
@@ -21,7 +21,7 @@ powercut_status Table::Split(uint64_t index) {
   return status;
 }
 
-// A NEW segment counts for nothing, whatever a crash has left in it: it is cleared first.
+// The contents of a NEW segment do not count, whatever a crash has left there: the segment is cleared first.
 powercut_status Table::SplitHardened(uint64_t index) {
   Segment* segment = SegmentOf(Origin(index));
   Segment* fresh = SegmentOf(index);

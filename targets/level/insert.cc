@@ -20,7 +20,7 @@ powercut_status Table::Insert(const Item& item) {
       access.Acquire();
     }
     if (PlaceItem(access, item, probe)) return POWERCUT_OK;
-    // An item that could have been moved belongs to another operation: wait for that one, and begin again.
+    // An item that could have been moved belongs to another operation: wait for this operation, and begin again.
     also = access.wanted();
     if (also != Access::kNone) continue;
     if (!options_.auto_expand) return POWERCUT_FULL;

@@ -1,5 +1,5 @@
-// Format and open. Open is the recovery: every step is a no-op when it is done twice, so a cut inside it only
-// means doing it again.
+// Format and open. Open is the recovery: every step may be repeated without effect, so a cut inside open only repeats
+// the steps.
 #include <new>
 #include <utility>
 

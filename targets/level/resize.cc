@@ -115,7 +115,7 @@ powercut_status Table::FinishResize(bool recovering) {
   return POWERCUT_OK;
 }
 
-// False: an item found no place; it is still where it was.
+// Returns false if an item found no place; the item is still in its old slot.
 //
 // "Only the first item to be rehashed in the interim level may be inconsistent": items are rehashed in one order, so
 // whatever came before the item that was cut is cleared already. The argument holds for older duplicates as well: the
@@ -157,7 +157,7 @@ bool Table::RehashItem(const Place& place, bool check_duplicate) {
   return true;
 }
 
-// The old levels take over again; what was already rehashed out of them is rehashed back.
+// The old levels take over again; items that were already rehashed out of the old levels are rehashed back.
 void Table::TurnAround() {
   LevelList next;
   if (level_count_ == 3) {

@@ -28,7 +28,7 @@ powercut_status Table::Update(const Item& item) {
     // Order matters: two copies with different values would make the answer depend on the search order.
     while (!Has(Bug::kUpdateFirstCopy) && ClearOtherCopy(locks.access, item, place, "update.duplicate")) continue;
     locks.item.Lock(LockOf(locks.access, place));
-    // Who does not own the item may find it moved or erased by now.
+    // An operation that does not own the item may find the item moved or erased by now.
   } while (locks.access.slots_only() && !Holds(place, item));
   place.tokens = geometry_.LoadTokens(place.bucket) & geometry_.full();  // the other copy may share the bucket
   Place empty = place;

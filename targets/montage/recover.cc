@@ -45,9 +45,9 @@ powercut_status Table::Open(powercut_pool pool, const Options& options, Table** 
   return POWERCUT_OK;
 }
 
-// Three kinds of payloads go: what the last two epochs have written, older ones of a key, and the erased ones once
-// these are gone. Each kind is durably gone before the next one, so a power cut within leaves what open may meet
-// anyway.
+// Three kinds of payloads are dropped: payloads of the last two epochs, older payloads of a key, and then the erased
+// payloads. Each kind is durably dropped before the next kind, so a power cut in between leaves a state that open may
+// meet anyway.
 void Table::Recover() {
   const uint64_t clock = root()->clock, kept = clock - (Has(Bug::kOneEpoch) ? 1 : 2);
   std::vector<uint32_t> discarded, covered, erased;

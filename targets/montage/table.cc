@@ -10,7 +10,7 @@
 
 namespace powercut::montage {
 
-// Whoever had the bucket before belongs to the epoch or an earlier one: no payload in it is newer.
+// The bucket's last holder belongs to this epoch or an earlier epoch: no payload in the bucket is newer.
 Table::Operation::Operation(Table* table, const uint8_t* key)
     : bucket(table->BucketOf(key)), table_(table), guard_(&table->locks_[bucket]) {
   epoch = table->JoinEpoch();

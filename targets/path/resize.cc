@@ -1,6 +1,6 @@
 // Resizing out of place (OSDI'18, 2.3): every item is copied to a new tree, which then takes the old one's place by one
-// store. Nothing reaches the new tree before, so it needs no order inside; it is written back once, as a whole. The
-// deletions of 3.3(3) from the old tree happen all at once, by the same store.
+// store. Nothing reaches the new tree before, so its stores need no order; the tree is written back once, as a whole.
+// The deletions of 3.3(3) from the old tree happen all at once, by the same store.
 #include <cstring>
 
 #include "targets/common/planted_bugs.h"

@@ -1,5 +1,5 @@
-// The operations that change items: clht_put, clht_update, clht_remove. Each does it by one 8-byte store, which
-// bypasses the cache.
+// The operations that change items: clht_put, clht_update, clht_remove. Each operation changes the table by one 8-byte
+// store, which bypasses the cache.
 #include "targets/common/planted_bugs.h"
 #include "targets/pclht/table.h"
 

@@ -1,6 +1,5 @@
 // Format and open (clht_create, clht_lock_initialization). Nothing is ever half done: whatever the root's table
-// pointer names is a whole table. Open only clears what mattered to the threads of the run that was cut, and frees
-// what nobody reaches.
+// pointer names is a whole table. Open only clears the state of the threads of the cut run, and frees unreached blocks.
 #include <algorithm>
 #include <bit>
 #include <cstddef>

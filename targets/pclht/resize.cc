@@ -55,7 +55,7 @@ uint64_t Table::CreateBucket(HashTable* table) {
   return offset;
 }
 
-// Not flushed: the caller fills it first. 0: the pool is full.
+// The table is not flushed, since the caller fills it first. Returns 0 if the pool is full.
 uint64_t Table::CreateTable(uint64_t buckets) {
   const uint64_t offset = Allocate(sizeof(HashTable));
   if (offset == 0) return 0;
@@ -253,7 +253,7 @@ powercut_status Table::Resize(uint64_t times, uint64_t over, Stay* stay) {
   return POWERCUT_OK;
 }
 
-// ht_status: counts items and chained buckets, and resizes by what it finds.
+// ht_status: counts items and chained buckets, and resizes by these counts.
 powercut_status Table::Status(bool increase, Stay* stay) {
   // An insert that reached the limit goes on beside another check; the resize lock keeps them apart.
   const bool locked = TakeLock(&root()->status_lock);

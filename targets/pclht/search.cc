@@ -1,4 +1,4 @@
-// Searches (clht_get). They take no lock.
+// Searches (clht_get). Searches take no lock.
 #include <cstring>
 
 #include "targets/pclht/table.h"
@@ -38,8 +38,8 @@ Table::Entry Table::Find(uint64_t key, Bucket* home) const {
   return {};
 }
 
-// ASPLOS'15: the value, the key, the value again. It may be one that is not durable yet, and one of another key if that
-// had the same value before and after.
+// ASPLOS'15: the value, the key, the value again. The value may not be durable yet. It may also belong to another key,
+// if that key's value was equal before and after.
 bool Table::Snapshot(uint64_t key, Bucket* home, uint64_t* value) const {
   for (Bucket* bucket = home; bucket != nullptr; bucket = Next(*bucket)) {
     for (uint32_t i = 0; i < kEntries; ++i) {

@@ -37,8 +37,8 @@ powercut_status Table::Erase(const uint8_t* key) {
   if (!place.found()) return POWERCUT_NOT_FOUND;
   pmem::mark("erase");
   Remove(place);
-  // The paper deletes "the" item and does not say what becomes of a second copy that a power cut during a displacement
-  // left behind: it would bring the item back. Until the last one is gone, the erase has not happened.
+  // The paper deletes "the" item, and is silent about a second copy that a power cut during a displacement left behind.
+  // The second copy would bring the item back. Until the last one is gone, the erase has not happened.
   if (!options_.hardened || Has(Bug::kEraseFirstCopy)) return POWERCUT_OK;
   for (place = Find(key); place.found(); place = Find(key)) {
     pmem::mark("erase.duplicate");
@@ -55,8 +55,8 @@ void Table::Remove(const Place& place) {
   }
 }
 
-// One store takes the node out of its chain; the block is free only after that is durable. A cut in between leaves a
-// block that nobody reaches, and open frees it.
+// One store takes the node out of its chain; the block is freed only after the store is durable. A cut in between
+// leaves a block that nobody reaches, and open frees it.
 void Table::Unlink(uint64_t* link) {
   pmem::mark("erase.stash");
   const uint64_t offset = *link;

@@ -1,6 +1,6 @@
-// Format and open. Open is the recovery: it replays the undo log and frees what nobody reaches. Both are no-ops when
-// they are done twice, so a cut inside only means doing them again. It reads the chains of the stash, to tell its nodes
-// from blocks that nobody reaches, and no bucket.
+// Format and open. Open is the recovery: it replays the undo log and frees unreached blocks. Both steps may be repeated
+// without effect, so a cut inside open only repeats the steps. Open reads the chains of the stash, to tell its nodes
+// from unreached blocks, and no bucket.
 #include <algorithm>
 #include <cstdlib>
 #include <new>

@@ -72,8 +72,8 @@ void Table::PlaceByKickOuts(uint32_t start, const Item& item, uint32_t backup) {
   }
 }
 
-// Level hashing, 3.3: evictions begin with the last item of the cuckoo path and work backward. Each copies its item
-// into a vacant bucket before it clears the old one, so a cut leaves every item, and one of them twice.
+// Level hashing, 3.3: evictions begin with the last item of the cuckoo path and work backward. Each kick-out copies its
+// item into a vacant bucket before it clears the old bucket. A cut thus leaves every item, and one item twice.
 void Table::VacateByMoves(uint32_t start) {
   const auto [path, length] = forest_.PathFrom(start);
   for (uint32_t i = length - 1; i-- > 0;) {

@@ -1,5 +1,5 @@
-// From the table to the forest, one path at a time. Recovery learns every bucket, an operation of a table that was
-// opened with forest=on_demand the buckets that it asks about.
+// Brings items of the table into the forest, one path at a time. Recovery learns every bucket, an operation of a table
+// that was opened with forest=on_demand the buckets that it asks about.
 #include "targets/smartcuckoo/table.h"
 
 namespace powercut::smartcuckoo {

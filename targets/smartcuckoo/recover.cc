@@ -1,5 +1,5 @@
-// Format and open. Open is the recovery: every step is a no-op when it is done twice, so a cut inside it only means
-// doing it again. A rehash that was cut left a block that nobody reaches.
+// Format and open. Open is the recovery: every step may be repeated without effect, so a cut inside open only repeats
+// the steps. A rehash that was cut left a block that nobody reaches.
 #include <new>
 
 #include "targets/smartcuckoo/table.h"

@@ -1,6 +1,6 @@
 // Rehashing: what follows a predetermined failure. The paper names the operation and its cost (1, 2.1) and leaves the
-// rest to cuckoo hashing: all items go into a new directory, with more buckets or other hash functions. The new one is
-// planned in DRAM, written once, and published by one store; until then it is a block that nobody reaches.
+// rest to cuckoo hashing: all items go into a new directory, with more buckets or other hash functions. The new
+// directory is planned in DRAM, written once, and published by one store; until then its block is unreached.
 #include <new>
 
 #include "targets/common/planted_bugs.h"

@@ -1,4 +1,4 @@
-// Whether what the layer believes is what is on flash.
+// Verifies that the layer's state in RAM equals the contents of the flash.
 #include "targets/common/scheme_target.h"
 #include "targets/ssd/table.h"
 

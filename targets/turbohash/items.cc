@@ -6,7 +6,7 @@
 //   4. release    stale cell: its bit                               durable
 //
 // Recovery looks whether the slot of the log was committed, and frees the stale cell or the fresh one. The log is not
-// cleared at the end: until the next operation overwrites it, it says what is true. Three words of one line are
+// cleared at the end: its entry stays true until the next operation overwrites the log. Three words of one line are
 // written in the order invalid, cells, slot; stores to one line persist in that order.
 #include "targets/turbohash/items.h"
 

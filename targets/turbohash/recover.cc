@@ -85,8 +85,8 @@ powercut_status Table::Attach() {
   }
   if (options_.pointer && !ReplayItemLog()) return POWERCUT_CORRUPT;
   DO_IF (Bug::kShardNotSwept) return POWERCUT_OK;
-  // Stands in for what PMDK does when it opens a pool. `published`: a block is PMDK's to discard only while no pointer
-  // names it, and the set that is not in use is a pointer.
+  // Stands in for the steps of PMDK at the open of a pool. `published`: a block is PMDK's to discard only while no
+  // pointer names it, and the set that is not in use is a pointer.
   const bool sound = allocator_.Sweep([&](uint64_t offset) {
     if (Reaches(offset)) return true;
     if (options_.hardened) return false;

@@ -1,4 +1,4 @@
-// The search path (3.2) and what is looked for on it (3.4, Algorithms 1 and 4).
+// The search path (3.2) and the searches on this path (3.4, Algorithms 1 and 4).
 #include "targets/turbohash/table.h"
 
 namespace powercut::turbohash {

@@ -1,8 +1,8 @@
 // powercut-fidelity-cceh: figures of CCEH that do not depend on a machine, as one JSON object {"figures": [...]} on
 // stdout. Deterministic.
 //
-// The load factor is items per slot of all segments while the table grows from one segment. It swings between two
-// doublings, and by more the fewer segments there are.
+// The load factor is items per slot of all segments while the table grows from one segment. The load factor swings
+// between two doublings, and by more the fewer segments there are.
 #include <algorithm>
 
 #include "targets/cceh/table.h"

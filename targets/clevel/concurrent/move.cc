@@ -32,7 +32,7 @@ powercut_status Table::MoveBucket(Thread* thread, uint32_t number) {
   return EndLevel(thread, last);
 }
 
-// The slot has no item when it returns OK, and will have none: what is inserted there later is withdrawn.
+// At OK the slot has no item, and will have none: an item that is inserted there later is withdrawn.
 powercut_status Table::MoveItem(Thread* thread, uint64_t* slot) {
   for (;;) {
     const uint64_t word = pmem::atomic_load(slot);

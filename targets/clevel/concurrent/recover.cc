@@ -13,8 +13,8 @@ void Table::ReleaseLines() {
       named |= offset;
       if (offset == 0 || allocator_.BytesOf(offset) == 0) return;
       if (MarksSlots() && allocator_.BytesOf(offset) >= ItemBytes()) SettleSlots(offset);
-      // A thread that was cut between freeing a block and forgetting it may name what has become another's: an item, a
-      // level or a context.
+      // A thread that was cut between freeing a block and forgetting it may name a block that now belongs to another
+      // thread: an item, a level or a context.
       if (offset == OffsetIn(root()->context) || ReachesLevel(offset) || ReachesItem(offset)) return;
       pmem::mark("recover.released");
       allocator_.Free(offset);

@@ -1,4 +1,4 @@
-// The change segment, and what empties it and the RAM buffer: stages and merges (2.3, 2.4).
+// The change segment, and the steps that empty the change segment and the RAM buffer: stages and merges (2.3, 2.4).
 #include <algorithm>
 #include <cassert>
 

@@ -55,7 +55,7 @@ class Table::Sketch {
     }
   }
 
-  // It lies in the program's own memory: after a power cut it is what open has made.
+  // The RAM buffer lies in the program's own memory: after a power cut it has the contents that open has made.
   void RamBuffer() {
     to_->Group("RAM buffer");
     for (uint32_t slot = 0; slot < table_.options_.blocks && to_->Wants(); ++slot) {

@@ -8,7 +8,8 @@
 namespace powercut::counting {
 namespace {
 
-// A call that gets no memory has changed nothing that counts: what leaves the RAM buffer is elsewhere before it does.
+// A call that gets no memory has changed nothing that counts: changes are stored elsewhere before they leave the RAM
+// buffer.
 template <typename Call>
 powercut_status WithoutThrowing(Call call) {
   try {

@@ -1,4 +1,4 @@
-// The configuration of a run, and what the target ABI is told about it.
+// The configuration of a run, and its traits for the target ABI.
 #include "targets/common/options.h"
 
 #include "targets/common/counting/table.h"

@@ -173,7 +173,7 @@ powercut_status Table::FindNewestBlocks() {
   return POWERCUT_OK;
 }
 
-// Blocks that are written where they lie: which pages of the overflow region they use.
+// For blocks that are written in place: finds the pages of the overflow region that the blocks use.
 powercut_status Table::FindChains() {
   for (uint32_t slot = 0; slot < options_.blocks; ++slot) {
     place_[slot] = slot;

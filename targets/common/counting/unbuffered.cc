@@ -45,7 +45,7 @@ powercut_status Table::WriteAtOnce(uint64_t key, const Spot& spot, int64_t count
   return WriteForced(spot.page, page) ? POWERCUT_OK : POWERCUT_CORRUPT;
 }
 
-// The overflow page first, then what points to it.
+// The overflow page is written first, then the page that points to it.
 powercut_status Table::AddToChain(uint64_t key, const Spot& spot, int64_t count) {
   if (!device_.Read(spot.end, page_.data())) return POWERCUT_CORRUPT;
   const Page end = In(page_);

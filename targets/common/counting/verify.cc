@@ -17,7 +17,7 @@ bool Table::Reaches(uint64_t offset) const {
   return false;
 }
 
-// In the order in which they add up: data segment, change segment, RAM buffer.
+// The parts of a sum in the order in which they add up: data segment, change segment, RAM buffer.
 std::vector<Table::Part> Table::PartsOf(uint32_t slot) {
   std::vector<Part> parts;
   const auto add = [&](const Change& change, uint64_t page, uint32_t index) {

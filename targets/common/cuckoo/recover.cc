@@ -1,5 +1,5 @@
-// Format and open. Open is the recovery: every step is a no-op when it is done twice, so a cut inside it only
-// means doing it again. It reads the root and the allocator's entries; items only of an array that a cut rehash was
+// Format and open. Open is the recovery: every step may be repeated without effect, so a cut inside open only repeats
+// the steps. Open reads the root and the allocator's entries. Open reads items only of an array that a cut rehash was
 // emptying.
 #include <new>
 #include <utility>

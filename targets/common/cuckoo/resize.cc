@@ -8,8 +8,8 @@
 // A rehash whose item finds no place is turned into another state that is legal in itself ([] = being emptied):
 //   shrink that does not fit   N, [2N]  ->  2N, [N]         (turned around; nothing to allocate)
 //   otherwise                  N, [M]   ->  2N, [N, M]      (grown)
-// and if the pool has no room to grow, the old array stays attached: every operation but insert treats it like the
-// first one, and the next insert that fails tries again.
+// and if the pool has no room to grow, the old array stays attached: every operation but insert treats the old array
+// like the first array, and the next insert that fails tries again.
 #include <initializer_list>
 #include <utility>
 
@@ -121,7 +121,7 @@ powercut_status Table::FinishRehash(bool recovering) {
   return POWERCUT_OK;
 }
 
-// False: an item found no place; it is still where it was.
+// Returns false if an item found no place; the item is still in its old slot.
 //
 // "Only the first item to be rehashed ... may be inconsistent" (3.3(3)): items are rehashed in one order, so whatever
 // came before the item that was cut is cleared already. `hardened` looks at every item: one that an older cut has
@@ -159,7 +159,7 @@ bool Table::RehashItem(const Place& place, bool check_duplicate) {
   return true;
 }
 
-// The larger array takes over again; what was already rehashed out of it is rehashed back.
+// The larger array takes over again; items that were already rehashed out of the larger array are rehashed back.
 void Table::TurnAround() {
   ArrayList list;
   list.Add(arrays_[1]);

@@ -1,4 +1,4 @@
-// Figures 4, 13 and 15: what a resize touches, and what becomes of load and search afterwards.
+// Figures 4, 13 and 15: the buckets and items that a resize touches, and load and search after the resize.
 #include <set>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// powercut-fidelity-path: what the papers say of path hashing and what does not depend on a machine, as one JSON object
+// powercut-fidelity-path: the papers' figures on path hashing that do not depend on a machine, as one JSON object
 // {"figures": [...]} on stdout. Deterministic.
 //
 // Tolerance, stated before the first measurement: a maximum load factor within 0.02 of the paper's.

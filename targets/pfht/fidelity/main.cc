@@ -1,5 +1,5 @@
-// powercut-fidelity-pfht: what the Level hashing paper says of PFHT and what does not depend on a machine, as one JSON
-// object {"figures": [...]} on stdout. Deterministic.
+// powercut-fidelity-pfht: the Level hashing paper's figures on PFHT that do not depend on a machine, as one JSON object
+// {"figures": [...]} on stdout. Deterministic.
 //
 // The text prints no number for PFHT but "over 90 %": a maximum load factor above 0.90.
 #include <algorithm>

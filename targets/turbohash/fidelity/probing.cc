@@ -1,5 +1,5 @@
-// Figures 11 and 12: how far a search for an absent key goes, what deleted slots do to it, and what garbage collection
-// does about that.
+// Figures 11 and 12: the distance of a search for an absent key, its growth by deleted slots, and the effect of garbage
+// collection.
 //
 // A distance is the number of buckets that a search visits, the home bucket included (section 2, and the authors' data:
 // their averages of 1.34 and 6.13 count it so). A load factor counts the 13 slots of a bucket that take items, as in

@@ -140,7 +140,7 @@ void QueriesOnDevices(Scheme scheme, double reads, powercut::fidelity::Figures* 
                    (segmented ? "" : "; ours: at most a fifth"));
 }
 
-// Figures 3 and 4: what 3.4 says of them, since their values are lost with their pictures.
+// Figures 3 and 4: the statements of 3.4 on the figures, since the values are lost with the pictures.
 void Queries(Scheme scheme, const Measured& measured, powercut::fidelity::Figures* figures) {
   std::vector<double> by_change, by_buffer;
   for (const auto& change : measured.query) by_change.push_back(change[kFivePercent]);
