@@ -25,7 +25,7 @@ def version(trace: Path) -> int:
 @pytest.mark.usefixtures("engine_model")  # skips where no engine is built
 @pytest.mark.parametrize("name", ["device", "memory"])
 def test_a_trace_of_calls_says_what_the_old_trace_of_their_events_says(name: str, tmp_path: Path) -> None:
-    """The stream writes, grows, shrinks and syncs a file; the old trace is of the same stream, by a converter before."""
+    """The stream writes, grows, shrinks and syncs a file; an earlier converter wrote the old trace of this stream."""
     old, new = DATA / f"{name}.v4.pct", tmp_path / "new.pct"
     engine("convert", "--stream", DATA / f"{name}.stream", "--trace", new)
     assert (version(old), version(new)) == (4, 5)
