@@ -18,9 +18,18 @@ template <size_t kBytes>
   asm volatile("" : : "r"(bytes) : "memory");
 }
 
-// Clears the stack below the hook at its end.
-struct ClearsHookStack {
-  ~ClearsHookStack() { clear_stack_below<kHookStack>(); }
+// Clears the stack below the hook at its end, if anybody compares the stack.
+class ClearsHookStack {
+ public:
+  explicit ClearsHookStack(bool compared = true) : compared_(compared) {}
+  ClearsHookStack(const ClearsHookStack&) = delete;
+  ClearsHookStack& operator=(const ClearsHookStack&) = delete;
+  ~ClearsHookStack() {
+    if (compared_) clear_stack_below<kHookStack>();
+  }
+
+ private:
+  const bool compared_;
 };
 
 }  // namespace powercut
