@@ -56,7 +56,7 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
   Result<Pool> pool =
       instrumented ? Pool::map_watched(plan.scenario.pool_size, where) : Pool::map(plan.scenario.pool_size, where);
   if (!pool) return pool.error();
-  TargetConfig config(plan.target.variant, plan.target.options, plan.scenario.key_size, plan.scenario.value_size);
+  TargetConfig config(plan.target.variant, plan.target.options, plan.scenario.data);
   progress.start("traits", plan.target.library);
   Result<powercut_traits> traits = library->configure(plan.target.name, config);
   if (!traits) return traits.error();

@@ -253,6 +253,18 @@ TEST(Record, RefusedSizesAreBothNamed) {
   EXPECT_THAT(text_of(error, "needs"), HasSubstr("keys of 16 bytes"));
 }
 
+TEST(Record, MixedSizesAreRefusedWhereATargetTakesOne) {
+  TemporaryFolder folder;
+  Json plan = plan_json({phase_json(kInserts)});
+  plan["scenario"]["key_size"] = {8, 16};
+  auto run = record(folder, plan);
+  EXPECT_EQ(run.exit, 2);
+  const Json error = run.event("error");
+  EXPECT_THAT(text_of(error, "what"), HasSubstr("keys of 8 to 16 bytes"));
+  EXPECT_THAT(text_of(error, "what"), HasSubstr("one size of each"));
+  EXPECT_EQ(text_of(error, "needs"), "keys and values of mixed sizes");
+}
+
 TEST(Record, CutThatIsNeverReachedIsAnError) {
   TemporaryFolder folder;
   auto run = record(folder, plan_json({phase_json({{{"op", "lookup"}, {"keys", {1}}}}, true, "slot.written")}));

@@ -49,9 +49,6 @@ struct Answers {
 
 namespace {
 
-// Values that no scenario writes, as exploration has them (oracle.cc).
-constexpr uint64_t kProbeSerial = kMaxKeyId - 1;
-
 constexpr QueryKind kKinds[] = {QueryKind::kLookup,     QueryKind::kCopies,      QueryKind::kProbe,
                                 QueryKind::kWalk,       QueryKind::kVerify,      QueryKind::kBlocks,
                                 QueryKind::kEraseProbe, QueryKind::kInsertProbe, QueryKind::kBystander,
@@ -168,12 +165,10 @@ class Template {
         traits_(traits),
         pool_{reinterpret_cast<uint8_t*>(kPoolBase), plan.scenario.pool_size},
         shared_(shared),
-        new_keys_(plan.scenario.key_size, plan.scenario.value_size),
+        new_keys_(plan.scenario.data),
         execution_(plan.scenario.pool_size, std::move(globals)) {
-    for (const auto& [serial, text] : {std::pair{kProbeSerial, &probe_one_}, {kProbeSerial + 1, &probe_two_}}) {
-      const std::vector<uint8_t> bytes = value_bytes(serial, plan.scenario.value_size);
-      text->assign(bytes.begin(), bytes.end());
-    }
+    probe_one_ = text_of(plan.scenario.data.first_probe());
+    probe_two_ = text_of(plan.scenario.data.second_probe());
   }
 
   // Answers one message of the audit, which ends with the lines of an image.
@@ -334,8 +329,7 @@ int serve(int socket, const Plan& plan, const std::string& path, Answers* shared
   const std::vector<ProcessModule> before = process_modules();
   auto library = TargetLibrary::load(path);
   if (!library) return send_message(socket, refusal(library.error())), 1;
-  auto config = std::make_unique<TargetConfig>(plan.target.variant, plan.target.options, plan.scenario.key_size,
-                                               plan.scenario.value_size);
+  auto config = std::make_unique<TargetConfig>(plan.target.variant, plan.target.options, plan.scenario.data);
   auto traits = library->configure(plan.target.name, *config);
   if (!traits) return send_message(socket, refusal(traits.error())), 1;
   std::vector<MemoryRange> globals;

@@ -174,7 +174,7 @@ void AllocationAttempt::ask_everything() {
   const uint64_t count = allocation_fault.count;  // of the run, without what queries allocate
   const powercut_target& target = loaded_.library->target();
   const UndecidedMemory::Mark mark = executor_->memory().mark();
-  const std::string some(loaded_.plan.scenario.value_size, 0);  // no live query stores a value
+  const std::string some(loaded_.plan.scenario.data.value.most, 0);  // no live query stores a value
   for (QueryId query : live_queries(target, replay_.table(), history_.keys().size())) {
     Decisions none;
     buffer_.clear();

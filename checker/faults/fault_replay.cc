@@ -56,7 +56,7 @@ FaultReplay::FaultReplay(const LoadedTrace& loaded, Executor* executor)
     : loaded_(loaded),
       target_(loaded.library->target()),
       executor_(executor),
-      value_(loaded.plan.scenario.value_size + kLookupSlack) {}
+      value_(loaded.plan.scenario.data.value.most + kLookupSlack) {}
 
 void FaultReplay::on_mark(const char*) {
   // Leaves the target's frames as a power cut would: nothing of them runs any more.

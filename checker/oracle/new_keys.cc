@@ -60,10 +60,10 @@ struct Steps {
 
 }  // namespace
 
-NewKeys::NewKeys(uint32_t key_size, uint32_t value_size) {
+NewKeys::NewKeys(const DataSizes& sizes) {
   for (size_t i = 0; i < kKeys; ++i) {
-    keys_[i] = text_of(key_bytes(kFirstNewKey + i, key_size));
-    values_[i] = text_of(value_bytes(kFirstNewValue + i, value_size));
+    keys_[i] = text_of(sizes.key_of(kFirstNewKey + i));
+    values_[i] = text_of(sizes.value_of(kFirstNewValue + i));
   }
 }
 

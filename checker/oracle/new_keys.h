@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "checker/oracle/queries.h"
+#include "tracer/record/data_sizes.h"
 
 namespace powercut {
 
@@ -29,7 +30,7 @@ class NewKeys {
   static void noticed(size_t before, ResultBuffer* answers);
 
   // Keys and values of the scenario's sizes, and of no scenario.
-  NewKeys(uint32_t key_size, uint32_t value_size);
+  explicit NewKeys(const DataSizes& sizes);
 
   // Whether the query is one of the queries above.
   static bool asks(QueryKind kind) {

@@ -13,9 +13,6 @@
 namespace powercut {
 namespace {
 
-// Values of probes come from the far end of the serial numbers, which no scenario reaches.
-constexpr uint64_t kProbeSerial = kMaxKeyId - 1;
-
 // Violations told per kind and chunk of work: they differ in the stores involved, and those name the finding.
 constexpr int kToldOfAKind = 24;
 
@@ -44,11 +41,11 @@ Oracle::Oracle(const powercut_target& target, const TargetConfig& config, const 
       pool_(pool),
       history_(history),
       report_(std::move(report)),
-      new_keys_(config.get()->key_size, config.get()->value_size) {
+      new_keys_(config.sizes()) {
   tightened_ = history->tightened().size();
   table_tightenings_ = history->table_tightenings();
-  probe_one_ = text_of(value_bytes(kProbeSerial, config.get()->value_size));
-  probe_two_ = text_of(value_bytes(kProbeSerial + 1, config.get()->value_size));
+  probe_one_ = text_of(config.sizes().first_probe());
+  probe_two_ = text_of(config.sizes().second_probe());
 }
 
 void Oracle::recover(ResultBuffer* result) {

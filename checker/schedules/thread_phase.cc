@@ -69,10 +69,11 @@ std::vector<Alternatives> operations_of(const Scenario& scenario, const std::vec
     for (uint64_t key = step.from; step.keys.empty() && key <= step.to; ++key) keys.push_back(key);
     for (const uint64_t key : keys) {
       std::vector<uint8_t> value;
-      if (kind == OpKind::kInsert || kind == OpKind::kUpdate) value = value_bytes((*serial)++, scenario.value_size);
+      if (kind == OpKind::kInsert || kind == OpKind::kUpdate)
+        value = scenario.data.value_of((*serial)++, step.value_size);
       if (kind == OpKind::kIncrement) value = bytes_of(step.by);
       out.push_back(
-          {{.kind = kind, .id = key, .key = key_bytes(key, scenario.key_size), .value = std::move(value), .text = {}}});
+          {{.kind = kind, .id = key, .key = scenario.data.key_of(key), .value = std::move(value), .text = {}}});
     }
   }
   return out;
@@ -151,7 +152,7 @@ std::optional<EngineError> ThreadPhase::run(const Phase& phase, powercut_table* 
   work.history = &history_;
   work.pool_size = pool_.size();
   work.first_event = events_ + 1;
-  work.most_value = plan_.scenario.value_size + 64;
+  work.most_value = plan_.scenario.data.value.most + 64;
   work.mark = mark;
   work.checks_exists = checks_exists_;
   work.store_buffers = plan_.search.visibility == "tso";

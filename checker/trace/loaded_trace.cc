@@ -38,7 +38,7 @@ Result<std::unique_ptr<LoadedTrace>> load_trace(const std::string& trace) {
   if (!library) return library.error();
   loaded->library = std::make_unique<TargetLibrary>(std::move(*library));
   loaded->config = std::make_unique<TargetConfig>(loaded->plan.target.variant, loaded->plan.target.options,
-                                                  loaded->plan.scenario.key_size, loaded->plan.scenario.value_size);
+                                                  loaded->plan.scenario.data);
   auto traits = loaded->library->configure(loaded->plan.target.name, *loaded->config);
   if (!traits) return traits.error();
   loaded->traits = *traits;

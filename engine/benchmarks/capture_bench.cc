@@ -45,7 +45,7 @@ Failure run_workload(const Plan& plan, const std::string& library_path, WriteBac
   if (write_backs == WriteBacks::kNone) {
     if (Failure wrong = swallow_write_backs(library->resolved_path())) return wrong;
   }
-  TargetConfig config(plan.target.variant, plan.target.options, plan.scenario.key_size, plan.scenario.value_size);
+  TargetConfig config(plan.target.variant, plan.target.options, plan.scenario.data);
   Result<powercut_traits> traits = library->configure(plan.target.name, config);
   if (!traits) return traits.error();
   const bool checks_exists = traits->checks_exists != 0;

@@ -55,8 +55,6 @@ struct Costs {
   uint64_t asked;    // queries of one key and one region
 };
 
-constexpr uint64_t kProbeSerial = kMaxKeyId - 1;  // a value that no scenario writes
-
 std::string text_of(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 
 // The steps of both sides; each side calls code and takes its effects back in its own way.
@@ -66,10 +64,10 @@ class Side {
       : pool{reinterpret_cast<uint8_t*>(kPoolBase), plan.scenario.pool_size},
         target_(library.target()),
         config_(config),
-        one_(text_of(value_bytes(kProbeSerial, plan.scenario.value_size))),
-        two_(text_of(value_bytes(kProbeSerial + 1, plan.scenario.value_size))) {
+        one_(text_of(plan.scenario.data.first_probe())),
+        two_(text_of(plan.scenario.data.second_probe())) {
     for (uint64_t id = 1; id <= keys; ++id) {
-      keys_.emplace_back().bytes = text_of(key_bytes(id, plan.scenario.key_size));
+      keys_.emplace_back().bytes = text_of(plan.scenario.data.key_of(id));
     }
   }
   virtual ~Side() = default;
@@ -275,7 +273,7 @@ Failure measure_side(const Plan& plan, const Options& options, const std::string
       .read(reinterpret_cast<char*>(bytes), static_cast<std::streamsize>(plan.scenario.pool_size));
   Result<TargetLibrary> library = TargetLibrary::load(kind == Kind::kEngine ? plan.target.library : options.plain);
   if (!library) return library.error();
-  TargetConfig config(plan.target.variant, plan.target.options, plan.scenario.key_size, plan.scenario.value_size);
+  TargetConfig config(plan.target.variant, plan.target.options, plan.scenario.data);
   Result<powercut_traits> traits = library->configure(plan.target.name, config);
   if (!traits) return traits.error();
   if (kind == Kind::kEngine) {

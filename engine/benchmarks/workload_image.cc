@@ -14,7 +14,7 @@ std::optional<EngineError> make_image(const Plan& plan, const std::string& path,
   if (!pool) return pool.error();
   Result<TargetLibrary> library = TargetLibrary::load(path);
   if (!library) return library.error();
-  TargetConfig config(plan.target.variant, plan.target.options, plan.scenario.key_size, plan.scenario.value_size);
+  TargetConfig config(plan.target.variant, plan.target.options, plan.scenario.data);
   Result<powercut_traits> traits = library->configure(plan.target.name, config);
   if (!traits) return traits.error();
   Recording native(plan, *library, config, traits->checks_exists != 0, *pool, nullptr, progress);

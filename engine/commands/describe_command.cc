@@ -1,4 +1,5 @@
 // `powercut-engine describe`: what a target library offers.
+#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -16,8 +17,9 @@ namespace {
 
 struct DescribeOptions {
   std::string library, variant;
-  std::vector<std::string> options;       // key=value
-  uint32_t key_size = 0, value_size = 0;  // 0: whatever the target takes
+  std::vector<std::string> options;                   // key=value
+  uint32_t key_size = 0, value_size = 0;              // 0: whatever the target takes
+  uint32_t least_key_size = 0, least_value_size = 0;  // 0: sizes are not mixed
 };
 
 // Sizes of keys and values, tried in turn where neither the command line nor the target names any.
@@ -65,8 +67,13 @@ Result<Json> describe(const DescribeOptions& asked) {
   std::optional<EngineError> refused;
   Json traits, device;
   for (const auto& [key_size, value_size] : tried) {
-    TargetConfig config(variant, options, asked.key_size != 0 ? asked.key_size : key_size,
-                        asked.value_size != 0 ? asked.value_size : value_size);
+    const auto range = [](uint32_t least, uint32_t wanted, uint32_t offered) {
+      const uint32_t most = wanted != 0 ? wanted : offered;
+      return SizeRange{least != 0 ? std::min(least, most) : most, most};
+    };
+    const DataSizes sizes{range(asked.least_key_size, asked.key_size, key_size),
+                          range(asked.least_value_size, asked.value_size, value_size)};
+    TargetConfig config(variant, options, sizes);
     Result<powercut_traits> answer = library->configure("", config);
     if (answer) {
       traits = traits_json(*answer);
@@ -118,6 +125,9 @@ void add_describe_command(CommandLine& app, int& exit_code) {
       ->allow_extra_args(false);
   command->add_option("--key-size", asked->key_size, "Bytes of a key (default: what the target takes)");
   command->add_option("--value-size", asked->value_size, "Bytes of a value (default: what the target takes)");
+  command->add_option("--least-key-size", asked->least_key_size, "Bytes of the shortest key, where sizes are mixed");
+  command->add_option("--least-value-size", asked->least_value_size,
+                      "Bytes of the shortest value, where sizes are mixed");
   command->callback([asked, &exit_code] { exit_code = run_describe(*asked); });
 }
 

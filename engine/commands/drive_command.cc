@@ -108,7 +108,7 @@ Result<Recording::Marks> drive(const Plan& plan, const DriveOptions& options) {
   const std::string plain = plain_library(plan.target.library);
   const Result<TargetLibrary> library = TargetLibrary::load(plain.empty() ? plan.target.library : plain);
   if (!library) return library.error();
-  TargetConfig config(plan.target.variant, plan.target.options, plan.scenario.key_size, plan.scenario.value_size);
+  TargetConfig config(plan.target.variant, plan.target.options, plan.scenario.data);
   const Result<powercut_traits> traits = library->configure(plan.target.name, config);
   if (!traits) return traits.error();
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from powercut.engine.options import DEFAULT_SEARCH, RECORDED
 from powercut.scenarios.clients import may_meet_present
+from powercut.scenarios.schema import Size, in_plan
 
 #: A key id, "zeros" or "ones".
 Key = int | str
@@ -27,18 +28,23 @@ class Operation:
     text: str = ""
     #: The number that an increment adds.
     by: int = 1
+    #: Bytes of the value that is written, where values differ in size.
+    value_size: int | None = None
 
     @property
     def spelling(self) -> str:
         """`insert(3)`, `maintain(expand)`, `increment(3, by -2)`."""
         by = f", by {self.by}" if self.by != 1 else ""
-        return f"{self.kind}({self.text if self.key is None else self.key}{by})"
+        size = f", {self.value_size} bytes" if self.value_size is not None else ""
+        return f"{self.kind}({self.text if self.key is None else self.key}{by}{size})"
 
     def step(self) -> dict[str, Any]:
         """As a step of a plan or of a scenario file."""
         if self.key is None:
             return {"op": self.kind, "command": self.text}
-        return {"op": self.kind, "keys": [self.key], **({"by": self.by} if self.by != 1 else {})}
+        by = {"by": self.by} if self.by != 1 else {}
+        size = {"value_size": self.value_size} if self.value_size is not None else {}
+        return {"op": self.kind, "keys": [self.key], **by, **size}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +82,8 @@ class Case:
     #: Options of the target, sorted by name, without the known bug that is switched on.
     options: tuple[tuple[str, str], ...]
     pool_size: int
-    key_size: int
-    value_size: int
+    key_size: Size
+    value_size: Size
     #: Whether an insert of a thread may meet a present key: it may in the finding's own workload.
     meets: bool = False
 
@@ -209,8 +215,8 @@ def plan_of(case: Case, template: dict[str, Any], *, toggle: str | None, bug_opt
         "scenario": {
             "name": template["scenario"]["name"],
             "pool_size": case.pool_size,
-            "key_size": case.key_size,
-            "value_size": case.value_size,
+            "key_size": in_plan(case.key_size),
+            "value_size": in_plan(case.value_size),
             "expect_marks": [],
             "phases": [
                 {

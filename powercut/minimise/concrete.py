@@ -18,6 +18,7 @@ from powercut.engine import engine
 from powercut.engine.engine import Interrupt
 from powercut.minimise.case import Case, Key, Operation, Phase
 from powercut.scenarios.clients import may_meet_present
+from powercut.scenarios.schema import of_plan
 from powercut_records.finding import Begun
 
 _MASK = (1 << 64) - 1
@@ -57,10 +58,11 @@ def of_client(plan: dict[str, Any], client: Sequence[Begun]) -> dict[str, Any]:
     if not any("any" in step for phase in scenario["phases"] for steps in phase.get("threads", []) for step in steps):
         return plan
     phases = []
+    sized = isinstance(of_plan(scenario["value_size"]), tuple)
     for phase in scenario["phases"]:
         if "threads" in phase:
             numbers = range(1, len(phase["threads"]) + 1)
-            programs = [[_step(item) for item in client if item.thread == number] for number in numbers]
+            programs = [[_step(item, sized=sized) for item in client if item.thread == number] for number in numbers]
             # Where the power failed before any had begun, one does what it might have begun with.
             programs = [program for program in programs if program] or [[_first(phase["threads"][0][0])]]
             common = {key: value for key, value in phase.items() if key not in ("threads", "alike")}
@@ -77,8 +79,8 @@ def _first(step: dict[str, Any]) -> dict[str, Any]:
     return step["any"][0] if "any" in step else _operations(step)[0].step()
 
 
-def _step(item: Begun) -> dict[str, Any]:
-    return _operation(item.kind, item.as_json()).step()
+def _step(item: Begun, *, sized: bool) -> dict[str, Any]:
+    return _operation(item.kind, item.as_json(), sized=sized).step()
 
 
 def spelled_out(
@@ -94,6 +96,7 @@ def spelled_out(
     last = ""
     race = next((number for number, phase in enumerate(scenario["phases"]) if "threads" in phase), None)
     after = [] if race is None else [_planned(phase) for phase in scenario["phases"][race:]]
+    sized = isinstance(of_plan(scenario["value_size"]), tuple)
     arguments = ["dump", "--trace", str(trace), "--format", "json"]
     for _, raw in engine.stream(engine_path, arguments, interrupt=interrupt):
         if raw["event"] != _TRACE_EVENT:
@@ -111,7 +114,7 @@ def spelled_out(
                 asks_itself = False
             elif name in _WORKLOAD:
                 last = name
-                phases[-1][1].append(_operation(name, raw))
+                phases[-1][1].append(_operation(name, raw, sized=sized))
                 indices.append(count)
             count += 1
     if not phases and not after:
@@ -136,8 +139,8 @@ def spelled_out(
             meets=_meets([*before, *after[:1]]),
             options=tuple(sorted((key, value) for key, value in options.items() if key != bug_option)),
             pool_size=scenario["pool_size"],
-            key_size=scenario["key_size"],
-            value_size=scenario["value_size"],
+            key_size=of_plan(scenario["key_size"]),
+            value_size=of_plan(scenario["value_size"]),
         ),
         indices,
     )
@@ -162,7 +165,9 @@ def _operations(step: dict[str, Any]) -> list[Operation]:
     if step["op"] == "maintain":
         return [Operation(kind="maintain", text=step["command"])]
     keys = step.get("keys") or range(step["from"], step["to"] + 1)
-    return [Operation(kind=step["op"], key=key, by=step.get("by", 1)) for key in keys]
+    return [
+        Operation(kind=step["op"], key=key, by=step.get("by", 1), value_size=step.get("value_size")) for key in keys
+    ]
 
 
 def _meets(phases: Sequence[Phase]) -> bool:
@@ -179,10 +184,12 @@ def _meets(phases: Sequence[Phase]) -> bool:
     )
 
 
-def _operation(kind: str, raw: dict[str, Any]) -> Operation:
+def _operation(kind: str, raw: dict[str, Any], *, sized: bool) -> Operation:
+    """An operation of a trace. `sized`: values differ in size, so that an operation keeps the size of its own."""
     if kind == "maintain":
         return Operation(kind=kind, text=raw["text"])
     if kind == "increment":
         by = int.from_bytes(bytes.fromhex(raw["value"]), "little", signed=True)
         return Operation(kind=kind, key=key_of(raw["key"]), by=by)
-    return Operation(kind=kind, key=key_of(raw["key"]))
+    size = len(raw["value"]) // 2 if sized and kind in ("insert", "update") else None
+    return Operation(kind=kind, key=key_of(raw["key"]), value_size=size)

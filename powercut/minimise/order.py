@@ -15,6 +15,7 @@ The order is strict: two cases that are equal in it are the same case but for na
 from typing import Any
 
 from powercut.minimise.case import Case, Key, Operation
+from powercut.scenarios.schema import ends
 
 #: Operations that a minimal case should not exceed. Expensive passes are spared cases that do not.
 FEW = 5
@@ -40,14 +41,15 @@ def order(case: Case, *, events: int) -> Order:
         len(case.options),
         sum(numbers),
         case.pool_size,
-        case.key_size + case.value_size,
+        ends(case.key_size)[1] + ends(case.value_size)[1],
+        sum(isinstance(size, tuple) for size in (case.key_size, case.value_size)),
         len(case.phases),
         sum(not phase.explore for phase in case.phases),
         sum(phase.cut_at is not None for phase in case.phases),
         tuple(_SIMPLER[item.kind] for item in case.operations),
         tuple(_rank(item) for item in case.operations),
         case.options,
-        case.key_size,
+        ends(case.key_size),
         tuple(len(phase.operations) for phase in case.phases),
         tuple(phase.threads for phase in case.phases),
     )

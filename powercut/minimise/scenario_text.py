@@ -11,7 +11,7 @@ from powercut.engine.options import DEFAULT_SEARCH, DEFAULT_VISIBILITY
 from powercut.minimise.case import Case, Operation, Phase, repeatable
 from powercut.minimise.order import is_number
 from powercut.scenarios.plan import BUG_OPTION
-from powercut.scenarios.schema import CHOICE_SINCE, COUNTERS_SINCE, THREADS_SINCE
+from powercut.scenarios.schema import CHOICE_SINCE, COUNTERS_SINCE, SIZES_SINCE, THREADS_SINCE, Size, ends
 from powercut_records.finding import FindingRecord
 
 _NAME = re.compile(r"^name = .*$", re.MULTILINE)
@@ -37,12 +37,16 @@ def scenario_text(case: Case, *, finding: FindingRecord, original: FindingRecord
         values = [f"{key} = {value if is_number(value) else _quoted(value)}" for key, value in options]
         lines += ["[config]", *values, ""]
     lines += ["[pool]", f"size = {_quoted(_size(case.pool_size))}", ""]
-    lines += ["[data]", f"key_size = {case.key_size}", f"value_size = {case.value_size}"]
+    lines += ["[data]", f"key_size = {_bytes(case.key_size)}", f"value_size = {_bytes(case.value_size)}"]
     for phase in case.phases:
         lines += ["", "[[phase]]", *_phase(phase)]
     if case.race:
         lines += _search(original)
     return "\n".join([*lines, ""])
+
+
+def _bytes(size: Size) -> str:
+    return str(list(ends(size))) if isinstance(size, tuple) else str(size)
 
 
 def renamed(text: str, path: Path) -> str:
@@ -96,6 +100,8 @@ def _phase(phase: Phase) -> list[str]:
 
 def _version(case: Case, original: FindingRecord) -> int:
     """The lowest that knows what the file says."""
+    if any(isinstance(size, tuple) for size in (case.key_size, case.value_size)):
+        return SIZES_SINCE
     if any(item.kind == "increment" for item in case.operations):
         return COUNTERS_SINCE
     if not case.race:
@@ -119,7 +125,11 @@ def _steps(operations: Sequence[Operation], *, joining: bool = True) -> list[dic
     groups: list[list[Operation]] = []
     for operation in operations:
         before = groups[-1][0] if groups and joining and operation.key is not None else None
-        if before is not None and (before.kind, before.by) == (operation.kind, operation.by):
+        if before is not None and (before.kind, before.by, before.value_size) == (
+            operation.kind,
+            operation.by,
+            operation.value_size,
+        ):
             groups[-1].append(operation)
         else:
             groups.append([operation])

@@ -38,8 +38,8 @@ from powercut.base.errors import UsageError, unknown_name
 from powercut.scenarios import targets
 from powercut.scenarios.plan import option_text, option_values
 from powercut.scenarios.scenario import Scenario
-from powercut.scenarios.schema import CHOICE_SINCE, FEWEST_THREADS, MOST_THREADS, Data, ScenarioFile
-from powercut.scenarios.targets import Configured, Selection, Sizes, Target
+from powercut.scenarios.schema import FEWEST_THREADS, MOST_THREADS, SCHEMA_VERSION, Data, ScenarioFile, Sizes
+from powercut.scenarios.targets import Configured, Selection, Target
 
 KINDS = ("insert", "update", "erase", "lookup")
 DEFAULT_KEYS = (1, 2)
@@ -208,7 +208,7 @@ def for_threads(
     chosen = {**({option: value} if value in options.get(option, []) else {}), **config}
     texts = {key: option_text(given, options.get(key, [])) for key, given in chosen.items()}
     usual = Data()
-    tried = tried or (*target.description.sizes, _WORD, (usual.key_size, usual.value_size))
+    tried = tried or (*target.description.sizes, _WORD, usual.sizes)
     where = f"{target.name}:{selection.variant}"
     known = targets.configured(target.library, selection.variant, tuple(texts.items()), tried)
     if known is None:
@@ -347,7 +347,7 @@ def _scenario(
     sizes: Sizes,
 ) -> Scenario:
     content = {
-        "schema": CHOICE_SINCE,
+        "schema": SCHEMA_VERSION,
         "name": name,
         "summary": summary,
         "targets": [target],

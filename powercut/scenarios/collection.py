@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from powercut.base.errors import UsageError, nearest
 from powercut.base.toml_lines import locate
 from powercut.scenarios.mistakes import checked, explain
-from powercut.scenarios.schema import BUG_KEYS, ENTRIES_SINCE, Collection, ScenarioFile
+from powercut.scenarios.schema import BUG_KEYS, ENTRIES_SINCE, SCHEMA_VERSION, Collection, ScenarioFile
 from powercut.scenarios.sections import ENTRIES, FIRST, entry_lines, line_in, text_from
 from powercut.scenarios.variants import Tables, overlaid, with_phases_in_order
 
@@ -128,7 +128,7 @@ def _says(tables: Tables, location: Sequence[int | str]) -> bool:
 
 def _explain(error: ValidationError, table: Mapping[str, Any], text: str, place: str) -> UsageError:
     """The first mistake that shows before beginnings and entries are put together."""
-    if table.get("schema", ENTRIES_SINCE) != ENTRIES_SINCE:
+    if table.get("schema", ENTRIES_SINCE) not in range(ENTRIES_SINCE, SCHEMA_VERSION + 1):
         return UsageError(
             f"the file has entries, which version {table['schema']!r} does not know",
             where=f"{place}:{locate(text, ['schema'])}",

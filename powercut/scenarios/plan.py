@@ -16,7 +16,7 @@ from powercut.engine.options import (
     Schedules,
 )
 from powercut.scenarios.scenario import Scenario
-from powercut.scenarios.schema import AnyStep, KeyStep, Phase, Search
+from powercut.scenarios.schema import AnyStep, KeyStep, Phase, Search, Sizes, in_plan
 from powercut.scenarios.targets import Target, configured
 from powercut_records import media
 
@@ -65,8 +65,8 @@ def build(
         "scenario": {
             "name": title or scenario.name,
             "pool_size": content.pool.size,
-            "key_size": key_size,
-            "value_size": value_size,
+            "key_size": in_plan(key_size),
+            "value_size": in_plan(value_size),
             "expect_marks": list(content.expect_marks),
             "phases": [_phase(phase) for phase in content.phases],
         },
@@ -130,11 +130,13 @@ def search(own: Search, chosen: Schedules, *, model: str) -> dict[str, Any]:
     }
 
 
-def data_sizes(target: Target, scenario: Scenario) -> tuple[int, int]:
-    """Bytes of keys and values of a run: those of the scenario; or, of one that is for every map, the first that the
-    target declares, unless it declares the scenario's as well."""
-    own = scenario.content.data.key_size, scenario.content.data.value_size
+def data_sizes(target: Target, scenario: Scenario) -> Sizes:
+    """Sizes of keys and values of a run: those of the scenario; or, of one that is for every map, the first that the
+    target declares, unless it declares the scenario's as well. A scenario of mixed sizes keeps its own."""
+    own = scenario.content.data.sizes
     declared = target.description.sizes
+    if scenario.content.data.are_mixed:
+        return own
     return declared[0] if scenario.is_for_every_map and declared and own not in declared else own
 
 

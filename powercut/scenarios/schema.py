@@ -24,16 +24,22 @@ from powercut.engine.options import DEFAULT_SEARCH, MOST_PREEMPTIONS, MOST_SCHED
 from powercut.scenarios.sections import ENTRIES
 from powercut.scenarios.tables import ClaimTable, Definition, Name
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 #: The versions that this build reads. Version 2 added threads, 3 a choice and the visibility of stores, 4 increments,
-#: 5 files of several entries; no version changed anything else.
-SCHEMA_VERSIONS = (1, 2, 3, 4, 5)
-THREADS_SINCE, CHOICE_SINCE, COUNTERS_SINCE, ENTRIES_SINCE = 2, 3, 4, 5
+#: 5 files of several entries, 6 mixed sizes; no version changed anything else.
+SCHEMA_VERSIONS = (1, 2, 3, 4, 5, 6)
+THREADS_SINCE, CHOICE_SINCE, COUNTERS_SINCE, ENTRIES_SINCE, SIZES_SINCE = 2, 3, 4, 5, 6
 #: Threads that a phase may have.
 FEWEST_THREADS, MOST_THREADS = 2, 4
 #: Limits of a thread that has a choice: its operations, and the alternatives of one choice.
 MOST_CHOOSING, MOST_ALTERNATIVES = 8, 64
 DEFAULT_POOL_BYTES = 1 << 20
+#: The longest key and the longest value of any scenario, in bytes.
+MOST_KEY_BYTES, MOST_BYTES = 4096, 65536
+#: Bytes of a key or of a value: one number for the whole run, or the least and the most.
+Size = int | tuple[int, int]
+#: Of keys and of values.
+Sizes = tuple[Size, Size]
 _PAGE = 4096
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
@@ -105,6 +111,14 @@ class KeyStep(_Strict):
     keys: list[Annotated[int | NamedKey, BeforeValidator(parse_key)]] | None = None
     #: The number that an increment adds; None is 1.
     by: int | None = Field(default=None, ge=-(1 << 31), lt=1 << 31)
+    #: Bytes of each value that an insert or update writes; None: the scenario draws the size.
+    value_size: int | None = Field(default=None, ge=1, le=MOST_BYTES)
+
+    @model_validator(mode="after")
+    def _a_size_of_a_value(self) -> "KeyStep":
+        if self.value_size is not None and self.op not in ("insert", "update"):
+            raise ValueError(f"'value_size' is of the value that an insert or update writes, and this is '{self.op}'")
+        return self
 
     @model_validator(mode="after")
     def _a_difference_of_an_increment(self) -> "KeyStep":
@@ -266,6 +280,21 @@ def _not_empty(steps: list[ThreadStep]) -> list[ThreadStep]:
 Thread = Annotated[list[ThreadStep], AfterValidator(_not_empty)]
 
 
+def ends(size: Size) -> tuple[int, int]:
+    """The least and the most bytes of a size."""
+    return size if isinstance(size, tuple) else (size, size)
+
+
+def in_plan(size: Size) -> int | list[int]:
+    """A size as a plan (JSON) has it."""
+    return list(size) if isinstance(size, tuple) else size
+
+
+def of_plan(size: int | Sequence[int]) -> Size:
+    """The size that a plan has: the inverse of `in_plan`."""
+    return size if isinstance(size, int) else (size[0], size[1])
+
+
 class Pool(_Strict):
     size: Annotated[int, BeforeValidator(parse_size)] = DEFAULT_POOL_BYTES
 
@@ -276,10 +305,38 @@ class Pool(_Strict):
         return self
 
 
+def _range(size: Size) -> Size:
+    if isinstance(size, tuple) and size[0] > size[1]:
+        raise ValueError(f"the least size, {size[0]}, is above the most, {size[1]}")
+    return size
+
+
+def _bytes(least: int, *, drawn: int, most: int) -> Any:
+    """The type of a size: at least `least` bytes; as the least end of a range, at least `drawn`."""
+    one = Annotated[int, Field(ge=least, le=most)]
+    return Annotated[
+        one | tuple[Annotated[int, Field(ge=drawn, le=most)], Annotated[int, Field(ge=drawn, le=most)]],
+        AfterValidator(_range),
+    ]
+
+
 class Data(_Strict):
-    # Below 8 bytes two key ids or two value serials could coincide.
-    key_size: int = Field(default=16, ge=8, le=4096)
-    value_size: int = Field(default=15, ge=8, le=65536)
+    """Bytes of keys and values: one size, or a range that each key and each value draws its own size from."""
+
+    # Below 8 bytes two key ids or two value serials could coincide. Of two short values that coincide neither is wrong
+    # in the other's place, so a range of values may begin lower.
+    key_size: _bytes(8, drawn=8, most=MOST_KEY_BYTES) = 16  # type: ignore[valid-type]
+    value_size: _bytes(8, drawn=1, most=MOST_BYTES) = 15  # type: ignore[valid-type]
+
+    @property
+    def sizes(self) -> Sizes:
+        """Returns the sizes of keys and of values."""
+        return self.key_size, self.value_size
+
+    @property
+    def are_mixed(self) -> bool:
+        """True if keys or values differ in their sizes."""
+        return any(isinstance(size, tuple) for size in self.sizes)
 
 
 class Phase(_Strict):
@@ -391,7 +448,7 @@ class KnownBug(_Strict):
 class ScenarioFile(_Strict):
     """The content of one scenario file."""
 
-    schema_version: Literal[1, 2, 3, 4, 5] = Field(alias="schema")
+    schema_version: Literal[1, 2, 3, 4, 5, 6] = Field(alias="schema")
     #: The file's, which may be left out.
     name: str = Field(min_length=1)
     summary: str = Field(min_length=1)
@@ -423,10 +480,33 @@ class ScenarioFile(_Strict):
         return self
 
     @property
+    def _steps(self) -> list[Any]:
+        """Returns the steps of all phases and threads, those of a choice too."""
+        steps = [step for phase in self.phases for step in (*phase.steps, *(s for t in phase.threads for s in t))]
+        return [one for step in steps for one in (step.any if isinstance(step, AnyStep) else [step])]
+
+    @property
     def counts(self) -> bool:
         """Whether it is for tables of counters."""
-        steps = [step for phase in self.phases for step in (*phase.steps, *(s for t in phase.threads for s in t))]
-        return any(getattr(step, "op", None) == "increment" or getattr(step, "increment", 0) > 0 for step in steps)
+        return any(
+            getattr(step, "op", None) == "increment" or getattr(step, "increment", 0) > 0 for step in self._steps
+        )
+
+    @model_validator(mode="after")
+    def _sizes_since(self) -> "ScenarioFile":
+        own = [step.value_size for step in self._steps if isinstance(step, KeyStep) and step.value_size is not None]
+        if (self.data.are_mixed or own) and self.schema_version < SIZES_SINCE:
+            raise ValueError(
+                f"its items differ in size, which version {self.schema_version} does not know; "
+                f"write schema = {SIZES_SINCE}"
+            )
+        if self.counts and self.data.are_mixed:
+            raise ValueError("a table of counters has values of 8 bytes; give [data] one key_size and one value_size")
+        least, most = ends(self.data.value_size)
+        for size in own:
+            if not least <= size <= most:
+                raise ValueError(f"a step's value_size is {size}, and [data] value_size has {least} to {most} bytes")
+        return self
 
     @model_validator(mode="after")
     def _counters_since(self) -> "ScenarioFile":

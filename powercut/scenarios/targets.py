@@ -13,10 +13,9 @@ from powercut.base import paths, resources, trust
 from powercut.base.errors import EngineDied, PowercutError, UsageError, unknown_name
 from powercut.base.user_files import refuse_other_kinds
 from powercut.engine import engine, events
+from powercut.scenarios.schema import Sizes, ends
 
 _PREFIX, _SUFFIX = "libpowercut-", ".so"
-#: Bytes of keys and of values.
-Sizes = tuple[int, int]
 #: Targets that exist to test powercut; a run without names leaves them out.
 SELF_TEST_TARGETS = frozenset({"patterns"})
 #: The variants that a run without names judges, where a target has them.
@@ -122,7 +121,10 @@ def _asked(library: Path, variant: str, config: tuple[tuple[str, str], ...], siz
     words = ["describe", "--library", str(library), "--variant", variant]
     for key, value in config:
         words += ["--option", f"{key}={value}"]
-    return [*words, "--key-size", str(sizes[0]), "--value-size", str(sizes[1])]
+    for name, size in zip(("key-size", "value-size"), sizes, strict=True):
+        least, most = ends(size)
+        words += [f"--{name}", str(most), *([f"--least-{name}", str(least)] if least < most else [])]
+    return words
 
 
 def forget() -> None:

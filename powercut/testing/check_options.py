@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict
 
 from powercut.engine import options
 from powercut.scenarios.config import Config
+from powercut.scenarios.schema import Size
 from powercut.testing.inline import Workload
 
 
@@ -33,8 +34,8 @@ class CheckOptions(TypedDict, total=False):
     cut_at: str | None
     expect_marks: Sequence[str]
     pool: int | str | None
-    key_size: int | None
-    value_size: int | None
+    key_size: Size | None
+    value_size: Size | None
     complete: bool
     name: str | None
 
@@ -71,8 +72,10 @@ class Check:
     expect_marks: Sequence[str] = ()
     #: Bytes, or a text such as "256KiB"; None: what scenario files have.
     pool: int | str | None = None
-    key_size: int | None = None
-    value_size: int | None = None
+    #: Bytes of each key and of each value; two numbers are the least and the most, and each draws its own. None: what
+    #: the target takes.
+    key_size: Size | None = None
+    value_size: Size | None = None
     #: Whether a verdict that covers only a part fails.
     complete: bool = False
     #: The name of the scenario file, which is left in `OUT/scenarios/`.

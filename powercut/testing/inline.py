@@ -20,7 +20,7 @@ from powercut.scenarios import toml_text as scenario_toml
 from powercut.scenarios.clients import for_threads
 from powercut.scenarios.config import Config, checked_config
 from powercut.scenarios.scenario import SCHEMA_VERSION, Scenario
-from powercut.scenarios.schema import Data, KeyStep, MaintainStep, ScenarioFile
+from powercut.scenarios.schema import Data, KeyStep, MaintainStep, ScenarioFile, Size, Sizes
 from powercut.scenarios.targets import Selection, Target, configured
 from powercut.testing import operations
 from powercut.testing.operations import Step
@@ -45,8 +45,8 @@ class Workload:
     expect_marks: tuple[str, ...] = ()
     #: Bytes, or a text such as "256KiB"; None: what scenario files have.
     pool: int | str | None = None
-    key_size: int | None = None
-    value_size: int | None = None
+    key_size: Size | None = None
+    value_size: Size | None = None
 
 
 def build(selection: Selection, workload: Workload, *, name: str, folder: Path) -> Scenario:
@@ -67,7 +67,7 @@ def build(selection: Selection, workload: Workload, *, name: str, folder: Path) 
         phases.append({"name": "threads", "threads": threads})
     if explored:
         phases.append({"name": "operations", "cut_at": workload.cut_at, "steps": explored})
-    sizes: dict[str, int | None] = {"key_size": workload.key_size, "value_size": workload.value_size}
+    sizes: dict[str, Size | None] = {"key_size": workload.key_size, "value_size": workload.value_size}
     if None in sizes.values():
         sizes = fitting_sizes(
             target.library,
@@ -121,14 +121,14 @@ def _threads(threads: Iterable[Iterable[object]], where: str) -> list[list[Step]
 
 
 def sizes_to_try(
-    declared: tuple[tuple[int, int], ...], *, key_size: int | None = None, value_size: int | None = None
-) -> tuple[tuple[int, int], ...]:
+    declared: tuple[tuple[int, int], ...], *, key_size: Size | None = None, value_size: Size | None = None
+) -> tuple[Sizes, ...]:
     """Bytes of keys and values, in the order of preference: declared ones, the usual ones, those of a word.
 
     A size that is given stays.
     """
     usual = Data()
-    pairs = (*declared, (usual.key_size, usual.value_size), (_WORD, _WORD))
+    pairs: tuple[Sizes, ...] = (*declared, usual.sizes, (_WORD, _WORD))
     # A declared pair that has the given size comes before one that would have to be changed.
     fits = [pair for pair in declared if key_size in (None, pair[0]) and value_size in (None, pair[1])]
     changed = [(key_size or key, value_size or value) for key, value in pairs]
@@ -141,9 +141,9 @@ def fitting_sizes(
     config: tuple[tuple[str, str], ...],
     declared: tuple[tuple[int, int], ...],
     *,
-    key_size: int | None = None,
-    value_size: int | None = None,
-) -> dict[str, int | None]:
+    key_size: Size | None = None,
+    value_size: Size | None = None,
+) -> dict[str, Size | None]:
     """The first of `sizes_to_try` that a target takes in a configuration.
 
     None, which is the usual, where the target takes none of them: the engine then says why.

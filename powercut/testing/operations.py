@@ -1,6 +1,7 @@
 """Operations of tests that are written in Python: plain tuples, and what makes steps of a scenario of them.
 
-    insert(1)  insert(1, 2, "zeros")  insert(range(1, 13))  update(…)  erase(…)  lookup(…)  increment(1, by=-2)
+    insert(1)  insert(1, 2, "zeros")  insert(range(1, 13))  insert(1, value_size=40)  update(…)  erase(…)  lookup(…)
+    increment(1, by=-2)
     maintain("expand")  fill(200)  until("move.top", 200)  mix(100, read=0.5, update=0.5)
 
 `insert(1)` is `("insert", 1)`: either may be written, and a failing test prints the tuples.
@@ -16,8 +17,8 @@ from powercut.scenarios.schema import STEPS, FillStep, KeyOp, KeyStep, MaintainS
 
 #: A key: its number, from 1 on, "zeros" or "ones".
 Key: TypeAlias = int | str
-#: ("insert", key, …), ("increment", key, …, {"by": difference}), ("maintain", command), ("fill", limit),
-#: ("until", mark, limit), ("mix", operations, {shares}).
+#: ("insert", key, …), ("update", key, …, {"value_size": bytes}), ("increment", key, …, {"by": difference}),
+#: ("maintain", command), ("fill", limit), ("until", mark, limit), ("mix", operations, {shares}).
 Operation: TypeAlias = tuple[Any, ...]
 Step: TypeAlias = KeyStep | MaintainStep | FillStep | UntilStep | MixStep
 
@@ -26,14 +27,18 @@ KEY_OPERATIONS: tuple[str, ...] = ("insert", "update", "erase", "lookup")
 _EXAMPLE = 'Write ("insert", 1), ("maintain", "expand"), or powercut.insert(1).'
 
 
-def insert(*keys: Key | Iterable[Key]) -> Operation:
-    """Inserts keys that are absent."""
-    return ("insert", *_flat(keys))
+def insert(*keys: Key | Iterable[Key], value_size: int | None = None) -> Operation:
+    """Inserts keys that are absent. `value_size`: bytes of each value, where the values of the check differ in size."""
+    return ("insert", *_flat(keys), *_sized(value_size))
 
 
-def update(*keys: Key | Iterable[Key]) -> Operation:
-    """Gives keys that are present a new value."""
-    return ("update", *_flat(keys))
+def update(*keys: Key | Iterable[Key], value_size: int | None = None) -> Operation:
+    """Gives keys that are present a new value. `value_size`: bytes of each value, as for `insert`."""
+    return ("update", *_flat(keys), *_sized(value_size))
+
+
+def _sized(value_size: int | None) -> list[dict[str, int]]:
+    return [] if value_size is None else [{"value_size": value_size}]
 
 
 def erase(*keys: Key | Iterable[Key]) -> Operation:
@@ -109,7 +114,7 @@ def _step(operation: object, where: str) -> Step:
 
 
 def _of_keys(name: str, rest: Sequence[Any]) -> KeyStep:
-    more = dict(rest[-1]) if name == "increment" and rest and isinstance(rest[-1], Mapping) else {}
+    more = dict(rest[-1]) if rest and isinstance(rest[-1], Mapping) else {}
     keys = _flat(rest[: len(rest) - bool(more)])
     if not keys:
         raise ValueError("no key was named")

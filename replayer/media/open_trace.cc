@@ -39,6 +39,14 @@ void check_shape(const JsonField& metadata) {
   if (there(edits, "recovery")) edits["recovery"].items();
 }
 
+// One size, or a pair of the least and the most (tracer/record/plan.cc).
+RecordSizes::Range sizes_of(const JsonField& sizes) {
+  if (!sizes.json().is_array()) return {sizes.number(), sizes.number()};
+  const auto pair = sizes.items();
+  if (pair.size() != 2) throw sizes.wrong("a size, or a pair of the least size and the most");
+  return {pair[0].number(), pair[1].number()};
+}
+
 TraceRules rules_of(const JsonField& metadata) {
   check_shape(metadata);
   std::optional<uint64_t> space;
@@ -47,7 +55,7 @@ TraceRules rules_of(const JsonField& metadata) {
     const JsonField scenario = metadata["plan"]["scenario"];
     const JsonField size = scenario["pool_size"];
     if (space && *space != lines_up(place(size))) throw size.wrong("the size of 'pool', " + std::to_string(*space));
-    return TraceRules(place(size), RecordSizes{scenario["key_size"].number(), scenario["value_size"].number()});
+    return TraceRules(place(size), RecordSizes{sizes_of(scenario["key_size"]), sizes_of(scenario["value_size"])});
   }
   if (metadata.has("program") && metadata["program"].has("pools")) {
     for (const JsonField& pool : metadata["program"]["pools"].items()) {

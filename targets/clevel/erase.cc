@@ -3,9 +3,9 @@
 
 namespace powercut::clevel {
 
-powercut_status Table::EraseIn(Thread* thread, const uint8_t* key) {
+powercut_status Table::EraseIn(Thread* thread, Bytes key) {
   ResumePublication();
-  const Probe probe(key, options_.key_size);
+  const Probe probe(key);
   uint64_t item = 0;
   bool paused = false;
   for (bool again = true; again;) {

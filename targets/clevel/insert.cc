@@ -4,10 +4,10 @@
 
 namespace powercut::clevel {
 
-powercut_status Table::InsertIn(Thread* thread, const uint8_t* key, const uint8_t* value) {
+powercut_status Table::InsertIn(Thread* thread, Bytes key, Bytes value) {
   ResumePublication();
   if (IsInterleaved(Interleave::kExpandUnpersisted)) ExpandMeanwhile(/*paused=*/true);
-  const Probe probe(key, options_.key_size);
+  const Probe probe(key);
   uint64_t item = 0;
   Place published;
   for (;;) {

@@ -3,24 +3,22 @@
 
 namespace powercut::clevel {
 
-bool Table::KeyEquals(uint64_t word, const uint8_t* key) const {
-  const auto* header = At<ItemHeader>(OffsetIn(word));
-  return header->key_size == options_.key_size && std::memcmp(KeyOf(word), key, options_.key_size) == 0;
-}
+bool Table::KeyEquals(uint64_t word, Bytes key) const { return KeyOf(word) == key; }
 
-uint64_t Table::NewItem(const Thread& thread, const uint8_t* key, const uint8_t* value, Bug unordered) {
-  const uint64_t offset = allocator_.AllocateInto(&buffer(thread).item, ItemBytes(), ArenaOf(thread));
+uint64_t Table::NewItem(const Thread& thread, Bytes key, Bytes value, Bug unordered) {
+  const ItemHeader sizes{key.size, value.size};
+  const uint64_t offset = allocator_.AllocateInto(&buffer(thread).item, ItemBytes(sizes), ArenaOf(thread));
   if (offset == 0) return 0;
   auto* header = At<ItemHeader>(offset);
-  *header = {options_.key_size, options_.value_size};
-  auto* bytes = reinterpret_cast<uint8_t*>(header + 1);
-  std::memcpy(bytes, key, options_.key_size);
-  std::memcpy(bytes + options_.key_size, value, options_.value_size);
+  *header = sizes;
+  value.CopyTo(key.CopyTo(header + 1));
   if (!Has(unordered)) PersistItem(offset);
   return offset;
 }
 
-void Table::PersistItem(uint64_t offset) const { pmem::persist(At<uint8_t>(offset), ItemBytes()); }
+void Table::PersistItem(uint64_t offset) const {
+  pmem::persist(At<uint8_t>(offset), ItemBytes(*At<ItemHeader>(offset)));
+}
 
 void Table::Retire(const Thread& thread, uint64_t item) {
   uint64_t* word = &buffer(thread).old_item;

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "powercut/pmem.h"
+#include "targets/common/bytes.h"
 #include "targets/common/hash.h"
 
 namespace powercut::clevel {
@@ -101,7 +102,7 @@ inline constexpr uint64_t kAbsentMarks = kTentative | kRefused | kEvicted | kEra
 // The hashes of a key, which give two candidate buckets in each level, and the tag (3.2.1: two leading bytes of a
 // hash).
 struct Probe {
-  Probe(const uint8_t* key, size_t size) : hash{HashKey(key, size, 0), HashKey(key, size, 1)} {}
+  explicit Probe(Bytes key) : hash{HashKey(key.data, key.size, 0), HashKey(key.data, key.size, 1)} {}
   uint64_t tag() const { return hash[0] >> kOffsetBits; }
   uint64_t SlotFor(uint64_t offset) const { return tag() << kOffsetBits | offset; }
 

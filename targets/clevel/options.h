@@ -69,8 +69,8 @@ struct Options {
   bool concurrent;
   uint8_t rehash_threads;
   uint8_t reclaim;
-  uint32_t key_size = 8;
-  uint32_t value_size = 8;
+  uint32_t key_size = 8, least_key_size = 8;  // bytes of the longest and of the shortest key
+  uint32_t value_size = 8;                    // bytes of the longest value
 };
 
 }  // namespace powercut::clevel

@@ -75,8 +75,8 @@ void Table::ReleaseBuffers() {
 // may have left the item in a bucket that the index has passed; the item would be lost with its level. An update that
 // was to look again may have left the item beside a copy of the item that it replaces.
 void Table::SettleItem(uint64_t item) {
-  const uint8_t* key = KeyOf(item);
-  const Probe probe(key, options_.key_size);
+  const Bytes key = KeyOf(item);
+  const Probe probe(key);
   const View& view = worker_.view;
   const Place lowest = FindOne(&worker_, key, probe);
   if (!view.is_resizing || lowest.level != 0 || lowest.bucket >= root()->rehashed) return;

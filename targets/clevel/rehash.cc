@@ -26,7 +26,7 @@ powercut_status Table::RehashBucket(Thread* thread, uint32_t number) {
 // Step 4: copy the pointer by CAS, clear the old slot without one.
 powercut_status Table::RehashItem(Thread* thread, uint64_t* slot, uint64_t word) {
   const View& view = thread->view;
-  const Probe probe(KeyOf(word), options_.key_size);
+  const Probe probe(KeyOf(word));
   if (options_.hardened && IsCopied(view, word)) {
     pmem::mark("rehash.duplicate");
     ClearSlot(slot);
@@ -56,7 +56,7 @@ powercut_status Table::RehashItem(Thread* thread, uint64_t* slot, uint64_t word)
 // An earlier cut, or an insertion that was redone, has left the same pointer in a higher level. The paper copies it
 // once more, so that every cut can add a slot.
 bool Table::IsCopied(const View& view, uint64_t word) const {
-  const Probe probe(KeyOf(word), options_.key_size);
+  const Probe probe(KeyOf(word));
   return Find(view, KeyOf(word), probe, /*from_level=*/1).word == word;
 }
 

@@ -3,7 +3,7 @@
 
 namespace powercut::clevel {
 
-Place Table::Find(const View& view, const uint8_t* key, const Probe& probe, int from_level) const {
+Place Table::Find(const View& view, Bytes key, const Probe& probe, int from_level) const {
   Place found;
   ForEachMatch(
       view, key, probe,
@@ -15,13 +15,13 @@ Place Table::Find(const View& view, const uint8_t* key, const Probe& probe, int 
   return found;
 }
 
-powercut_status Table::LookupIn(Thread* thread, const uint8_t* key, uint8_t* value) {
-  const Probe probe(key, options_.key_size);
+powercut_status Table::LookupIn(Thread* thread, Bytes key, ValueRoom* value) {
+  const Probe probe(key);
   for (;;) {
     const View& view = Load(thread, /*writes=*/false);
     const Place place = Find(view, key, probe);
     if (place.found()) {
-      std::memcpy(value, ValueOf(place.word), options_.value_size);
+      value->Put(ValueOf(place.word));
       return POWERCUT_OK;
     }
     // An item may have moved to a level that this view does not have.
@@ -29,7 +29,7 @@ powercut_status Table::LookupIn(Thread* thread, const uint8_t* key, uint8_t* val
   }
 }
 
-Place Table::FindOne(Thread* thread, const uint8_t* key, const Probe& probe) {
+Place Table::FindOne(Thread* thread, Bytes key, const Probe& probe) {
   for (;;) {
     Place lower, upper;
     ForEachMatch(thread->view, key, probe, [&](const Place& place) {

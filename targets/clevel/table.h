@@ -33,10 +33,10 @@ class Table {
   static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc
 
   // session.cc: each operation has a thread's record to itself.
-  powercut_status Insert(const uint8_t* key, const uint8_t* value);
-  powercut_status Update(const uint8_t* key, const uint8_t* value);
-  powercut_status Erase(const uint8_t* key);
-  powercut_status Lookup(const uint8_t* key, uint8_t* value);
+  powercut_status Insert(Bytes key, Bytes value);
+  powercut_status Update(Bytes key, Bytes value);
+  powercut_status Erase(Bytes key);
+  powercut_status Lookup(Bytes key, ValueRoom* value);
   powercut_status Maintain(const char* command);
   // Work() does one batch of rehashing thread `number`; only this thread calls Work() with its number. workers()
   // returns the number of rehashing threads.
@@ -52,8 +52,8 @@ class Table {
   const uint64_t* RegionBucket(uint64_t region, const Level** level, uint64_t* index) const;  // verify.cc
 
   template <typename Visit>
-  void ForEachCopy(const uint8_t* key, Visit visit) {
-    ForEachMatch(Load(&worker_, /*writes=*/false), key, Probe(key, options_.key_size),
+  void ForEachCopy(Bytes key, Visit visit) {
+    ForEachMatch(Load(&worker_, /*writes=*/false), key, Probe(key),
                  [&](const Place& place) { return visit(KeyOf(place.word), ValueOf(place.word)); });
   }
   template <typename Visit>
@@ -106,12 +106,26 @@ class Table {
   }
 
   // items.cc
-  const uint8_t* KeyOf(uint64_t word) const { return At<uint8_t>(OffsetIn(word)) + sizeof(ItemHeader); }
-  const uint8_t* ValueOf(uint64_t word) const { return KeyOf(word) + options_.key_size; }
-  uint64_t ItemBytes() const { return sizeof(ItemHeader) + options_.key_size + options_.value_size; }
-  bool KeyEquals(uint64_t word, const uint8_t* key) const;
+  // An item is its header, the key and the value; each item has sizes of its own.
+  const ItemHeader& HeaderOf(uint64_t word) const { return *At<ItemHeader>(OffsetIn(word)); }
+  Bytes KeyOf(uint64_t word) const {
+    return {At<uint8_t>(OffsetIn(word)) + sizeof(ItemHeader), HeaderOf(word).key_size};
+  }
+  Bytes ValueOf(uint64_t word) const {
+    const ItemHeader& header = HeaderOf(word);
+    return {At<uint8_t>(OffsetIn(word)) + sizeof header + header.key_size, header.value_size};
+  }
+  static uint64_t ItemBytes(const ItemHeader& header) {
+    return sizeof header + uint64_t{header.key_size} + header.value_size;
+  }
+  // Whether an allocated block is large enough for the item that its header describes.
+  bool HoldsItem(uint64_t offset) const {
+    const uint64_t bytes = allocator_.BytesOf(offset);
+    return bytes >= sizeof(ItemHeader) && bytes >= ItemBytes(*At<ItemHeader>(offset));
+  }
+  bool KeyEquals(uint64_t word, Bytes key) const;
   // The new item is durable, and named by the thread's buffer; 0: no room.
-  uint64_t NewItem(const Thread& thread, const uint8_t* key, const uint8_t* value, Bug unordered);
+  uint64_t NewItem(const Thread& thread, Bytes key, Bytes value, Bug unordered);
   void PersistItem(uint64_t offset) const;
   void Retire(const Thread& thread, uint64_t item);
   void ForgetItems(const Thread& thread);
@@ -148,12 +162,12 @@ class Table {
   // search.cc
   // visit(place) for every match of the key, from the last level to the first, until it returns true.
   template <typename Visit>
-  void ForEachMatch(const View& view, const uint8_t* key, const Probe& probe, Visit visit, int from_level = 0) const {
+  void ForEachMatch(const View& view, Bytes key, const Probe& probe, Visit visit, int from_level = 0) const {
     ForEachWord(view, key, probe, [&](const Place& place) { return IsLive(place.word) && visit(place); }, from_level);
   }
   // Visits like ForEachMatch, but also words whose marks say that they are no items.
   template <typename Visit>
-  void ForEachWord(const View& view, const uint8_t* key, const Probe& probe, Visit visit, int from_level = 0) const {
+  void ForEachWord(const View& view, Bytes key, const Probe& probe, Visit visit, int from_level = 0) const {
     for (int i = from_level; i < view.count; ++i) {
       const Level& level = view.levels[i];
       for (int h = 0; h < 2; ++h) {
@@ -168,11 +182,11 @@ class Table {
       }
     }
   }
-  Place Find(const View& view, const uint8_t* key, const Probe& probe, int from_level = 0) const;
+  Place Find(const View& view, Bytes key, const Probe& probe, int from_level = 0) const;
   // 3.2.3: after it, at most one slot names an item with the key.
-  Place FindOne(Thread* thread, const uint8_t* key, const Probe& probe);
+  Place FindOne(Thread* thread, Bytes key, const Probe& probe);
   void Merge(Thread* thread, const Place& lower, const Place& upper);
-  powercut_status LookupIn(Thread* thread, const uint8_t* key, uint8_t* value);
+  powercut_status LookupIn(Thread* thread, Bytes key, ValueRoom* value);
   // 3.2.3, the three constraints.
   struct Progress {
     uint64_t rehashed[kMostRehashers];
@@ -187,11 +201,11 @@ class Table {
   }
   static void PersistSlot(const uint64_t* slot) { pmem::persist(slot, sizeof *slot); }
 
-  powercut_status UpdateIn(Thread* thread, const uint8_t* key, const uint8_t* value);  // update.cc
-  powercut_status EraseIn(Thread* thread, const uint8_t* key);                         // erase.cc
+  powercut_status UpdateIn(Thread* thread, Bytes key, Bytes value);  // update.cc
+  powercut_status EraseIn(Thread* thread, Bytes key);                // erase.cc
 
   // insert.cc
-  powercut_status InsertIn(Thread* thread, const uint8_t* key, const uint8_t* value);
+  powercut_status InsertIn(Thread* thread, Bytes key, Bytes value);
   Place FindVacancy(const View& view, const Probe& probe, int lowest) const;
   bool NeedsRedo(const View& view, const Place& place) const;
   powercut_status GiveUp(Thread* thread, uint64_t item, const Place& published);
@@ -235,11 +249,11 @@ class Table {
   // concurrent/search.cc
   // The live word of the key that the search from the bottom to the top meets first. A word that the search passes over
   // as erased is durably erased. `answers`: the caller rests his answer on it, and makes nothing durable himself.
-  Place FindLive(const View& view, const uint8_t* key, const Probe& probe, bool answers) const;
-  powercut_status LookupMarked(Thread* thread, const uint8_t* key, uint8_t* value);
+  Place FindLive(const View& view, Bytes key, const Probe& probe, bool answers) const;
+  powercut_status LookupMarked(Thread* thread, Bytes key, ValueRoom* value);
 
   // concurrent/insert.cc
-  powercut_status InsertMarked(Thread* thread, const uint8_t* key, const uint8_t* value);
+  powercut_status InsertMarked(Thread* thread, Bytes key, Bytes value);
   bool IsOvertaken(const View& view, const Place& place) const;
   Decision Commit(Thread* thread, const Probe& probe, uint64_t* slot, uint64_t word);
   void Decide(Thread* thread, uint64_t* slot, uint64_t word, bool own);
@@ -248,8 +262,8 @@ class Table {
   powercut_status EndWithout(Thread* thread, uint64_t item, powercut_status status);
 
   // concurrent/change.cc
-  powercut_status UpdateMarked(Thread* thread, const uint8_t* key, const uint8_t* value);
-  powercut_status EraseMarked(Thread* thread, const uint8_t* key);
+  powercut_status UpdateMarked(Thread* thread, Bytes key, Bytes value);
+  powercut_status EraseMarked(Thread* thread, Bytes key);
   bool MarkErased(const Place& place) const;
 
   // concurrent/move.cc

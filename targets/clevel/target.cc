@@ -33,16 +33,19 @@ constexpr OptionTable<Options> kOptions({
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
 });
 
+// The geometry word has eight bits for the size of the longest key.
+constexpr uint32_t kMostKey = 255, kMostValue = 65536;
+
 }  // namespace
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
   const powercut_status status = ReadOptions(config, "clevel", kOptions, out);
   if (status != POWERCUT_OK) return status;
-  if (config.key_size == 0 || config.key_size > 64) {
-    return BadConfig(config, "clevel takes keys of 1 to 64 bytes, not %u", config.key_size);
+  if (config.key_size == 0 || config.key_size > kMostKey) {
+    return BadConfig(config, "clevel takes keys of 1 to %u bytes, not %u", kMostKey, config.key_size);
   }
-  if (config.value_size == 0 || config.value_size > 1024) {
-    return BadConfig(config, "clevel takes values of 1 to 1024 bytes, not %u", config.value_size);
+  if (config.value_size == 0 || config.value_size > kMostValue) {
+    return BadConfig(config, "clevel takes values of 1 to %u bytes, not %u", kMostValue, config.value_size);
   }
   if (out->concurrent && out->interleave != Interleave::kNone) {
     return BadConfig(config, "clevel takes interleave with concurrency=single only: threads interleave by themselves");
@@ -52,6 +55,8 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
 
 void Table::Traits(const Options& options, powercut_traits* out) {
   out->checks_exists = 1;
+  out->most_key_size = kMostKey;
+  out->most_value_size = kMostValue;
   out->copy_bound = 2;
   out->copy_citation =
       "Clevel hashing (ATC'20), 3.3: \"A crash during the data movement of rehashing may lead to duplicate items, "

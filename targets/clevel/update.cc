@@ -4,9 +4,9 @@
 
 namespace powercut::clevel {
 
-powercut_status Table::UpdateIn(Thread* thread, const uint8_t* key, const uint8_t* value) {
+powercut_status Table::UpdateIn(Thread* thread, Bytes key, Bytes value) {
   ResumePublication();
-  const Probe probe(key, options_.key_size);
+  const Probe probe(key);
   uint64_t item = 0, old = 0;
   bool paused = false;
   for (;;) {

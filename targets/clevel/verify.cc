@@ -32,9 +32,9 @@ bool Table::ReachesLevel(uint64_t offset) const {
 }
 
 bool Table::ReachesItem(uint64_t offset) const {
-  if (allocator_.BytesOf(offset) < ItemBytes()) return false;
-  const uint8_t* key = KeyOf(offset);
-  const Probe probe(key, options_.key_size);
+  if (!HoldsItem(offset)) return false;
+  const Bytes key = KeyOf(offset);
+  const Probe probe(key);
   for (int i = 0; i < worker_.view.count; ++i) {
     const Level& level = worker_.view.levels[i];
     for (const uint64_t hash : probe.hash) {
@@ -111,12 +111,13 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
                     static_cast<unsigned long long>(index), static_cast<unsigned long long>(level->header->log2), what);
     };
     if (MarksSlots() && (word & kMarkMask) != 0) return at("bears the mark of an operation that has ended");
-    if (allocator_.BytesOf(OffsetIn(word)) < ItemBytes()) return at("names a block that is not allocated");
+    if (!HoldsItem(OffsetIn(word))) return at("names a block that is not allocated");
     const auto* header = At<ItemHeader>(OffsetIn(word));
-    if (header->key_size != options_.key_size || header->value_size != options_.value_size) {
-      return at("the item has other sizes than the table");
+    if (header->key_size < options_.least_key_size || header->key_size > options_.key_size ||
+        header->value_size > options_.value_size) {
+      return at("the item has other sizes than the table takes");
     }
-    const Probe probe(KeyOf(word), options_.key_size);
+    const Probe probe(KeyOf(word));
     if (word >> kOffsetBits != probe.tag()) return at("the tag is not that of the key");
     if (level == &worker_.view.levels[0] && IsRehashed(*level, index) && !IsCopied(worker_.view, word)) {
       return at("the item lies in a bucket that was rehashed, and nowhere else");

@@ -17,6 +17,7 @@
 #include <cstdio>
 
 #include "powercut/draw.h"
+#include "targets/common/bytes.h"
 
 namespace powercut {
 
@@ -41,6 +42,9 @@ class Drawing {
   void Item(uint32_t slot, const uint8_t* key, const uint8_t* value, const void* at, uint64_t size,
             const char* remark = nullptr) {
     Report(POWERCUT_CELL_ITEM, slot, nullptr, remark, at, size, {key, key_size_}, {value, value_size_});
+  }
+  void Item(uint32_t slot, Bytes key, Bytes value, const void* at, uint64_t size, const char* remark = nullptr) {
+    Report(POWERCUT_CELL_ITEM, slot, nullptr, remark, at, size, {key.data, key.size}, {value.data, value.size});
   }
   void Empty(uint32_t slot, const void* at, uint64_t size, const char* remark = nullptr) {
     Report(POWERCUT_CELL_EMPTY, slot, nullptr, remark, at, size);

@@ -186,6 +186,10 @@ class OptionTable {
     }
     out->key_size = static_cast<decltype(out->key_size)>(config.key_size);
     out->value_size = static_cast<decltype(out->value_size)>(config.value_size);
+    // A caller of an earlier ABI leaves it 0: all keys have one size then.
+    if constexpr (requires { out->least_key_size; }) {
+      out->least_key_size = config.least_key_size != 0 ? config.least_key_size : config.key_size;
+    }
     return POWERCUT_OK;
   }
 

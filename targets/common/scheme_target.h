@@ -17,7 +17,9 @@
 //   PoolAllocator& allocator();
 //   bool Reaches(uint64_t offset);                                          does the table own the block there?
 //   powercut_status Verify(uint64_t region, char* message, size_t size);
-// A table of counters (ABI.md, "Counters") has Increment(key, delta) in the place of Insert and Update.
+// A table whose items differ in size (ABI.md, "Sizes") takes and visits keys and values as `Bytes`, and Lookup puts
+// what it has found into a `ValueRoom`. Its Options have least_key_size besides; key_size and value_size are the
+// longest. A table of counters (ABI.md, "Counters") has Increment(key, delta) in the place of Insert and Update.
 #ifndef POWERCUT_TARGETS_COMMON_SCHEME_TARGET_H_
 #define POWERCUT_TARGETS_COMMON_SCHEME_TARGET_H_
 
@@ -27,6 +29,7 @@
 #include <cstring>
 
 #include "powercut/target.h"
+#include "targets/common/bytes.h"
 #include "targets/common/options.h"
 #include "targets/common/pool_allocator.h"
 
@@ -87,11 +90,29 @@ class SchemeTarget {
       requires(Table& table, const uint8_t* key, int64_t delta) { table.Increment(key, delta); };
 
   static Table* Of(powercut_table* table) { return reinterpret_cast<Table*>(table); }
-  static const uint8_t* At(powercut_bytes bytes) { return static_cast<const uint8_t*>(bytes.data); }
-  // Checked here, once: inside a table every key and value has the size that it was opened with.
-  static bool IsKey(powercut_table* table, powercut_bytes key) { return key.size == Of(table)->options().key_size; }
-  static bool IsItem(powercut_table* table, powercut_bytes key, powercut_bytes value) {
-    return IsKey(table, key) && value.size == Of(table)->options().value_size;
+  static constexpr bool kMixesSizes = requires(Table& table, Bytes key) { table.Erase(key); };
+
+  // A key or value as the table takes it.
+  static auto At(powercut_bytes bytes) {
+    if constexpr (kMixesSizes)
+      return ViewOf(bytes);
+    else
+      return static_cast<const uint8_t*>(bytes.data);
+  }
+  // Checked here, once: inside a table every key and value has a size that it was opened for.
+  static bool IsKey(powercut_table* table, powercut_bytes key) {
+    const Options& options = Of(table)->options();
+    if constexpr (kMixesSizes) return key.size >= options.least_key_size && key.size <= options.key_size;
+    return key.size == options.key_size;
+  }
+  // What an insert or update of the item answers before the table sees it.
+  static powercut_status CheckItem(powercut_table* table, powercut_bytes key, powercut_bytes value) {
+    const Options& options = Of(table)->options();
+    if constexpr (kMixesSizes) {
+      if (key.size > options.key_size || value.size > options.value_size) return POWERCUT_TOO_LARGE;
+    }
+    const bool fits = IsKey(table, key) && (kMixesSizes || value.size == options.value_size);
+    return fits ? POWERCUT_OK : POWERCUT_UNSUPPORTED;
   }
 
   static powercut_status Traits(const powercut_config* config, powercut_traits* out) {
@@ -100,6 +121,7 @@ class SchemeTarget {
     if (status != POWERCUT_OK) return status;
     *out = powercut_traits{};
     out->copy_bound = 1;
+    if constexpr (kMixesSizes) out->mixed_sizes = 1;
     Table::Traits(options, out);
     return POWERCUT_OK;
   }
@@ -116,11 +138,17 @@ class SchemeTarget {
     return status == POWERCUT_OK ? Table::Open(pool, options, reinterpret_cast<Table**>(out)) : status;
   }
 
+  template <typename Body>
+  static powercut_status Write(powercut_table* table, powercut_bytes key, powercut_bytes value, const Body& body) {
+    const powercut_status checked = CheckItem(table, key, value);
+    return checked == POWERCUT_OK ? body() : checked;
+  }
+
   static powercut_status Insert(powercut_table* table, powercut_bytes key, powercut_bytes value) {
     if constexpr (kCounts)
       return POWERCUT_UNSUPPORTED;
     else
-      return IsItem(table, key, value) ? Of(table)->Insert(At(key), At(value)) : POWERCUT_UNSUPPORTED;
+      return Write(table, key, value, [&] { return Of(table)->Insert(At(key), At(value)); });
   }
 
   static powercut_status Increment(powercut_table* table, powercut_bytes key, int64_t delta) {
@@ -134,7 +162,7 @@ class SchemeTarget {
     if constexpr (kCounts)
       return POWERCUT_UNSUPPORTED;
     else
-      return IsItem(table, key, value) ? Of(table)->Update(At(key), At(value)) : POWERCUT_UNSUPPORTED;
+      return Write(table, key, value, [&] { return Of(table)->Update(At(key), At(value)); });
   }
 
   static powercut_status Erase(powercut_table* table, powercut_bytes key) {
@@ -143,6 +171,16 @@ class SchemeTarget {
 
   static powercut_status Lookup(powercut_table* table, powercut_bytes key, void* value, size_t capacity, size_t* size) {
     if (!IsKey(table, key)) return POWERCUT_NOT_FOUND;
+    if constexpr (kMixesSizes) {
+      ValueRoom room(value, capacity, size);
+      return Of(table)->Lookup(At(key), &room);
+    } else {
+      return LookupOfOneSize(table, key, value, capacity, size);
+    }
+  }
+
+  static powercut_status LookupOfOneSize(powercut_table* table, powercut_bytes key, void* value, size_t capacity,
+                                         size_t* size) {
     const size_t whole = Of(table)->options().value_size;
     uint8_t found[kMostValue];
     const powercut_status status = Of(table)->Lookup(At(key), found);
@@ -155,9 +193,15 @@ class SchemeTarget {
   static powercut_status Maintain(powercut_table* table, const char* command) { return Of(table)->Maintain(command); }
 
   static auto Reporting(const Table& table, powercut_item_fn report, void* context) {
-    return [&table, report, context](const uint8_t* key, const uint8_t* value) {
-      return report(context, {key, table.options().key_size}, {value, table.options().value_size}) != 0;
-    };
+    if constexpr (kMixesSizes) {
+      return [report, context](Bytes key, Bytes value) {
+        return report(context, {key.data, key.size}, {value.data, value.size}) != 0;
+      };
+    } else {
+      return [&table, report, context](const uint8_t* key, const uint8_t* value) {
+        return report(context, {key, table.options().key_size}, {value, table.options().value_size}) != 0;
+      };
+    }
   }
 
   static powercut_status Copies(powercut_table* table, powercut_bytes key, powercut_item_fn report, void* context) {

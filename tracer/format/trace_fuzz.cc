@@ -62,7 +62,7 @@ uint64_t read(std::span<const uint8_t> file) {
     return 0;
   }
   constexpr uint64_t kSpace = 1 << 20;
-  reader->hold_to(TraceRules(kSpace, RecordSizes{16, 15}));
+  reader->hold_to(TraceRules(kSpace, RecordSizes{{16, 16}, {15, 15}}));
   uint64_t sum = 0;
   for (int pass = 0; pass < 2; ++pass) {
     Event event;

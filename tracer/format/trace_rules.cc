@@ -7,9 +7,11 @@ namespace {
 
 bool has_value(OpKind kind) { return kind == OpKind::kInsert || kind == OpKind::kUpdate || kind == OpKind::kIncrement; }
 
-std::string sizes_differ(const char* what, uint64_t found, uint64_t wanted) {
+std::string sizes_differ(const char* what, uint64_t found, RecordSizes::Range wanted) {
+  std::string sizes = std::to_string(wanted.least);
+  if (wanted.most != wanted.least) sizes += " to " + std::to_string(wanted.most);
   return std::string("begins an operation with a ") + what + " of " + std::to_string(found) +
-         " bytes, and its plan says " + std::to_string(wanted);
+         " bytes, and its plan says " + sizes;
 }
 
 }  // namespace
@@ -95,8 +97,8 @@ std::optional<std::string> TraceRules::wrong_operation(const Event& event) {
   }
   const auto kind = static_cast<OpKind>(event.code);
   if (!running_.try_emplace(event.thread, kind).second) return "begins an operation within another one";
-  if (has_key(kind) && event.key.size() != sizes_->key) return sizes_differ("key", event.key.size(), sizes_->key);
-  if (has_value(kind) && event.value.size() != sizes_->value) {
+  if (has_key(kind) && !sizes_->key.has(event.key.size())) return sizes_differ("key", event.key.size(), sizes_->key);
+  if (has_value(kind) && !sizes_->value.has(event.value.size())) {
     return sizes_differ("value", event.value.size(), sizes_->value);
   }
   return std::nullopt;

@@ -15,9 +15,13 @@
 
 namespace powercut {
 
-// The sizes that a target was configured with.
+// The sizes that a target was configured with, in bytes.
 struct RecordSizes {
-  uint64_t key = 0, value = 0;
+  struct Range {
+    uint64_t least = 0, most = 0;
+    bool has(uint64_t size) const { return size >= least && size <= most; }
+  };
+  Range key, value;
 };
 
 class TraceRules {

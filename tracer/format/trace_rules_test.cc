@@ -52,7 +52,7 @@ TEST(TraceRules, RefusePlacesOutsideOfThePool) {
 
 TEST(TraceRules, OperationsBeginBeforeTheyEnd) {
   const std::vector<uint8_t> key(16), value(15);
-  TraceRules rules(kSpace, RecordSizes{16, 15});
+  TraceRules rules(kSpace, RecordSizes{{16, 16}, {15, 15}});
   const Event begin = operation(EventKind::kOpBegin, OpKind::kInsert, key, value);
   const Event end = operation(EventKind::kOpEnd, OpKind{});
   EXPECT_NE(rules.wrong(end), std::nullopt);
@@ -68,7 +68,7 @@ TEST(TraceRules, OperationsBeginBeforeTheyEnd) {
 
 TEST(TraceRules, ATreeOfSchedulesGoesBackToWhatItHas) {
   const std::vector<uint8_t> key(16), value(15);
-  TraceRules rules(kSpace, RecordSizes{16, 15});
+  TraceRules rules(kSpace, RecordSizes{{16, 16}, {15, 15}});
   const Event begin = operation(EventKind::kOpBegin, OpKind::kInsert, key, value);
   const Event end = operation(EventKind::kOpEnd, OpKind{});
   const Event crash = at(EventKind::kCrashPoint, 0, 0);
@@ -89,11 +89,24 @@ TEST(TraceRules, ATreeOfSchedulesGoesBackToWhatItHas) {
 TEST(TraceRules, KeysAndValuesHaveThePlansSizes) {
   const std::vector<uint8_t> key(16), value(15), longer(17), none;
   for (const auto& [k, v] : {std::pair{&longer, &value}, std::pair{&none, &value}, std::pair{&key, &key}}) {
-    TraceRules rules(kSpace, RecordSizes{16, 15});
+    TraceRules rules(kSpace, RecordSizes{{16, 16}, {15, 15}});
     EXPECT_NE(rules.wrong(operation(EventKind::kOpBegin, OpKind::kInsert, *k, *v)), std::nullopt);
   }
-  TraceRules rules(kSpace, RecordSizes{16, 15});
+  TraceRules rules(kSpace, RecordSizes{{16, 16}, {15, 15}});
   EXPECT_EQ(rules.wrong(operation(EventKind::kOpBegin, OpKind::kMaintain)), std::nullopt);
+}
+
+TEST(TraceRules, KeysAndValuesOfARangeLieWithinIt) {
+  const std::vector<uint8_t> shortest(8), longest(64), longer(65), value(1), none;
+  const auto begins = [](const std::vector<uint8_t>& k, const std::vector<uint8_t>& v) {
+    TraceRules rules(kSpace, RecordSizes{{8, 64}, {1, 400}});
+    return rules.wrong(operation(EventKind::kOpBegin, OpKind::kInsert, k, v));
+  };
+  EXPECT_EQ(begins(shortest, value), std::nullopt);
+  EXPECT_EQ(begins(longest, longest), std::nullopt);
+  EXPECT_EQ(begins(longer, value),
+            "begins an operation with a key of 65 bytes, and its plan says 8 to 64");
+  EXPECT_NE(begins(shortest, none), std::nullopt);
 }
 
 TEST(TraceRules, AProgramsOperationsAreItsOwn) {

@@ -199,6 +199,10 @@ Step parse_step(Object object) {
                 : op == "lookup" ? StepKind::kLookup
                                  : StepKind::kIncrement;
     if (step.kind == StepKind::kIncrement && object.has("by")) step.by = object.integer("by");
+    const bool writes = step.kind == StepKind::kInsert || step.kind == StepKind::kUpdate;
+    if (writes && object.has("value_size")) {
+      step.value_size = static_cast<uint32_t>(object.number("value_size", 1, layout::kMaxOperationBytes));
+    }
     for (const char* key : {"keys", "from", "to"}) object.allow(key);
     parse_keys(object, step);
   } else if (op == "maintain") {
@@ -362,6 +366,49 @@ void check_threads(const std::vector<Phase>& phases, const std::string& at) {
   }
 }
 
+// One size, or a pair of the least and the most. Eight bytes tell every key, and every value, from every other: mix()
+// is a bijection of 64 bits. Shorter values may coincide; only a scenario that draws sizes has values so short.
+SizeRange parse_sizes(Object& object, const char* key, uint32_t least_drawn) {
+  const Json& sizes = object.take(key);
+  const auto size = [&](const Json& value, const std::string& at, uint64_t least) {
+    return static_cast<uint32_t>(Object::number_of(value, at, least, layout::kMaxOperationBytes));
+  };
+  const std::string at = object.path(key);
+  if (!sizes.is_array()) {
+    const uint32_t one = size(sizes, at, kMinIdentityBytes);
+    return {one, one};
+  }
+  if (sizes.size() != 2) throw PlanProblem{at, "this must be a size, or a pair of the least size and the most"};
+  const uint32_t least = size(sizes[0], at + "[0]", least_drawn);
+  return {least, size(sizes[1], at + "[1]", least)};
+}
+
+// A step's own size of its values is one of the scenario's sizes.
+void check_value_sizes(const Scenario& scenario) {
+  const SizeRange sizes = scenario.data.value;
+  const auto check = [sizes](const std::vector<Step>& steps, const std::string& at) {
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const uint32_t own = steps[i].value_size;
+      if (own == 0 || sizes.has(own)) continue;
+      throw PlanProblem{
+          at + "[" + std::to_string(i) + "].value_size",
+          "the scenario's values have " + std::to_string(sizes.least) + " to " + std::to_string(sizes.most) + " bytes"};
+    }
+  };
+  for (size_t i = 0; i < scenario.phases.size(); ++i) {
+    const Phase& phase = scenario.phases[i];
+    const std::string at = "scenario.phases[" + std::to_string(i) + "]";
+    check(phase.steps, at + ".steps");
+    for (size_t thread = 0; thread < phase.threads.size(); ++thread) {
+      const std::string steps = at + ".threads[" + std::to_string(thread) + "]";
+      check(phase.threads[thread], steps);
+      for (size_t j = 0; j < phase.threads[thread].size(); ++j) {
+        check(phase.threads[thread][j].any, steps + "[" + std::to_string(j) + "].any");
+      }
+    }
+  }
+}
+
 Scenario parse_scenario(Object object) {
   Scenario scenario;
   scenario.name = object.text("name");
@@ -369,10 +416,8 @@ Scenario parse_scenario(Object object) {
   if (scenario.pool_size % kPageSize != 0) {
     throw PlanProblem{object.path("pool_size"), "this must be a multiple of 4096 bytes"};
   }
-  // Eight bytes tell every key, and every value, from every other: mix() is a bijection of 64 bits.
-  scenario.key_size = static_cast<uint32_t>(object.number("key_size", kMinIdentityBytes, layout::kMaxOperationBytes));
-  scenario.value_size =
-      static_cast<uint32_t>(object.number("value_size", kMinIdentityBytes, layout::kMaxOperationBytes));
+  scenario.data.key = parse_sizes(object, "key_size", kMinIdentityBytes);
+  scenario.data.value = parse_sizes(object, "value_size", 1);
   scenario.expect_marks = texts(object, "expect_marks");
   const Json& phases = object.array("phases", false);
   for (size_t i = 0; i < phases.size(); ++i) {
@@ -414,6 +459,8 @@ Result<Plan> parse_plan(const std::string& text, const std::string& where) {
       throw PlanProblem{"search.kind", "threads that are recorded have no choice; write their operations out"};
     }
     plan.seed = object.number("seed", 0, UINT64_MAX);
+    plan.scenario.data.seed = plan.seed;
+    check_value_sizes(plan.scenario);
     object.nothing_else();
   } catch (const PlanProblem& problem) {
     std::string what = problem.at == "plan" && problem.what.starts_with("this must be between")

@@ -12,6 +12,7 @@
 
 #include "base/event_stream.h"
 #include "base/result.h"
+#include "tracer/record/data_sizes.h"
 
 namespace powercut {
 
@@ -46,6 +47,7 @@ struct Step {
   std::string text;            // maintain: the command; until: the mark
   uint64_t limit = 0;          // fill, until: most inserts
   int64_t by = 1;              // increment: the difference
+  uint32_t value_size = 0;     // insert, update: bytes of each value; 0: as the scenario draws them
   Mix mix;
   std::vector<Step> any;  // for a thread: a choice of alternatives, of one operation each
 };
@@ -73,7 +75,7 @@ struct Search {
 struct Scenario {
   std::string name;
   uint64_t pool_size = 0;  // bytes; a multiple of 4096
-  uint32_t key_size = 0, value_size = 0;
+  DataSizes data;
   std::vector<std::string> expect_marks;
   std::vector<Phase> phases;
   bool has_threads() const;

@@ -89,6 +89,11 @@ TEST(Plan, WrongOnesNameThePlace) {
       {"/scenario/pool_size", 0, "scenario.pool_size", "between 4096"},
       {"/scenario/key_size", 4, "scenario.key_size", "between 8"},
       {"/scenario/value_size", 100000, "scenario.value_size", "between 8 and 65536"},
+      {"/scenario/key_size", {4, 16}, "scenario.key_size[0]", "between 8"},
+      {"/scenario/key_size", {16, 8}, "scenario.key_size[1]", "between 16"},
+      {"/scenario/value_size", {0, 16}, "scenario.value_size[0]", "between 1"},
+      {"/scenario/value_size", {1, 2, 3}, "scenario.value_size", "a pair of the least size and the most"},
+      {"/scenario/phases/0/steps/0/value_size", 99, "scenario.phases[0].steps[0].value_size", "have 15 to 15 bytes"},
       {"/scenario/phases", Json::array(), "scenario.phases", "must not be empty"},
       {"/scenario/phases/0/explore", "yes", "scenario.phases[0].explore", "true or false"},
       {"/scenario/phases/0/steps/0/op", "inset", "scenario.phases[0].steps[0].op", "unknown op 'inset'"},
@@ -124,6 +129,22 @@ TEST(Plan, EveryMissingFieldIsNamed) {
     EXPECT_THAT(plan.error().what, HasSubstr("missing"));
     EXPECT_THAT(plan.error().what, HasSubstr(at.back()));
   }
+}
+
+TEST(Plan, SizesMayBeRanges) {
+  Json json = good();
+  json["scenario"]["key_size"] = {8, 64};
+  json["scenario"]["value_size"] = {1, 400};
+  json["scenario"]["phases"][0]["steps"][0]["value_size"] = 33;
+  const Result<Plan> plan = parse_plan(json.dump(), "plan.json");
+  ASSERT_TRUE(plan.ok()) << plan.error().what;
+  const DataSizes& sizes = plan->scenario.data;
+  EXPECT_EQ(sizes.key.least, 8u);
+  EXPECT_EQ(sizes.key.most, 64u);
+  EXPECT_EQ(sizes.value.least, 1u);
+  EXPECT_EQ(sizes.value.most, 400u);
+  EXPECT_EQ(sizes.seed, plan->seed);
+  EXPECT_EQ(plan->scenario.phases[0].steps[0].value_size, 33u);
 }
 
 // A set-up, two threads, and a look at their results.

@@ -56,7 +56,7 @@ Recording::Recording(const Plan& plan, const TargetLibrary& library, const Targe
       threads_(threads),
       progress_(progress),
       workload_(plan.scenario, plan.seed, checks_exists),
-      lookup_buffer_(plan.scenario.value_size + kLookupSlack) {
+      lookup_buffer_(plan.scenario.data.value.most + kLookupSlack) {
   sink_.self = this;
   sink_.mark = [](void* self, const char* name) { static_cast<Recording*>(self)->on_mark(name); };
   if (capture != nullptr) {
@@ -257,7 +257,7 @@ std::optional<EngineError> Recording::begin() {
 }
 
 Recording::Outcome Recording::lookup(uint64_t key, powercut_status* status) {
-  Call now{.kind = OpKind::kLookup, .key = key_bytes(key, plan_.scenario.key_size), .value = {}, .text = {}};
+  Call now{.kind = OpKind::kLookup, .key = plan_.scenario.data.key_of(key), .value = {}, .text = {}};
   describe(Operation{.kind = OpKind::kLookup, .key = key}, &description_);
   return call(now, description_, [&] {
     size_t size = 0;
@@ -291,8 +291,8 @@ std::optional<EngineError> Recording::cut(const Operation& operation) {
 
 std::optional<EngineError> Recording::run_operation(const Operation& operation) {
   Call now{.kind = operation.kind, .key = {}, .value = {}, .text = operation.text};
-  if (operation.key != 0) now.key = key_bytes(operation.key, plan_.scenario.key_size);
-  if (operation.serial != 0) now.value = value_bytes(operation.serial, plan_.scenario.value_size);
+  if (operation.key != 0) now.key = plan_.scenario.data.key_of(operation.key);
+  if (operation.serial != 0) now.value = plan_.scenario.data.value_of(operation.serial, operation.value_size);
   if (operation.kind == OpKind::kIncrement) {
     const auto* bytes = reinterpret_cast<const uint8_t*>(&operation.delta);
     now.value.assign(bytes, bytes + sizeof operation.delta);

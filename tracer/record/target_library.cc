@@ -30,6 +30,12 @@ powercut_status no_update(powercut_table*, powercut_bytes, powercut_bytes) { ret
 powercut_status no_erase(powercut_table*, powercut_bytes) { return POWERCUT_UNSUPPORTED; }
 powercut_status no_increment(powercut_table*, powercut_bytes, int64_t) { return POWERCUT_UNSUPPORTED; }
 
+// "15", or "8 to 64".
+std::string text_of(SizeRange sizes) {
+  return sizes.is_one() ? std::to_string(sizes.most)
+                        : std::to_string(sizes.least) + " to " + std::to_string(sizes.most);
+}
+
 int64_t delta_of(powercut_bytes value) {
   int64_t delta = 0;
   std::memcpy(&delta, value.data, std::min(value.size, sizeof delta));
@@ -38,16 +44,18 @@ int64_t delta_of(powercut_bytes value) {
 }  // namespace
 
 TargetConfig::TargetConfig(std::string variant, std::vector<std::pair<std::string, std::string>> options,
-                           uint32_t key_size, uint32_t value_size)
-    : variant_(std::move(variant)), texts_(std::move(options)) {
+                           const DataSizes& sizes)
+    : variant_(std::move(variant)), texts_(std::move(options)), sizes_(sizes) {
   for (const auto& [key, value] : texts_) options_.push_back({key.c_str(), value.c_str()});
   config_ = {.variant = variant_.c_str(),
              .options = options_.data(),
              .option_count = options_.size(),
-             .key_size = key_size,
-             .value_size = value_size,
+             .key_size = sizes.key.most,
+             .value_size = sizes.value.most,
              .error = error_,
-             .error_size = sizeof error_};
+             .error_size = sizeof error_,
+             .least_key_size = sizes.key.least,
+             .least_value_size = sizes.value.least};
 }
 
 std::string TargetConfig::problem() const { return {error_, strnlen(error_, sizeof error_)}; }
@@ -156,6 +164,28 @@ bool TargetLibrary::has(OpKind kind) const {
   return true;
 }
 
+std::optional<EngineError> TargetLibrary::refused_sizes(const powercut_traits& traits, const DataSizes& sizes) const {
+  const auto refused = [this](const std::string& what, std::string needs) {
+    EngineError error = usage_error(what, path_,
+                                    "Set [data] key_size and value_size of the scenario to what the target takes; "
+                                    "targets/ABI.md, \"Sizes\", says how a target tells its sizes.");
+    error.needs = std::move(needs);
+    return error;
+  };
+  if (sizes.are_mixed() && traits.mixed_sizes == 0) {
+    return refused("the scenario has keys of " + text_of(sizes.key) + " bytes and values of " + text_of(sizes.value) +
+                       " bytes, and the target takes one size of each (traits.mixed_sizes is 0)",
+                   "keys and values of mixed sizes");
+  }
+  for (const auto& [what, most, limit] : {std::tuple{"keys", sizes.key.most, traits.most_key_size},
+                                          {"values", sizes.value.most, traits.most_value_size}}) {
+    if (limit == 0 || most <= limit) continue;
+    const std::string asked = std::string(what) + " of " + std::to_string(most) + " bytes";
+    return refused("the scenario has " + asked + ", and the target takes " + std::to_string(limit) + " at most", asked);
+  }
+  return std::nullopt;
+}
+
 Result<powercut_traits> TargetLibrary::configure(const std::string& expected_name, TargetConfig& config) const {
   if (!expected_name.empty() && expected_name != target_->name) {
     return usage_error("this is the target '" + std::string(target_->name) + "', not '" + expected_name + "'", path_,
@@ -178,8 +208,8 @@ Result<powercut_traits> TargetLibrary::configure(const std::string& expected_nam
   loading.reset();
   if (status != POWERCUT_OK) {
     // Names both sizes: a target says only that it refuses the pair, and not which size is at fault.
-    const std::string sizes = "keys of " + std::to_string(config.get()->key_size) + " bytes and values of " +
-                              std::to_string(config.get()->value_size) + " bytes";
+    const std::string sizes =
+        "keys of " + text_of(config.sizes().key) + " bytes and values of " + text_of(config.sizes().value) + " bytes";
     const std::string sentence = config.problem();
     EngineError error =
         usage_error("the target refuses this configuration, with " + sizes + ": " +
@@ -191,6 +221,7 @@ Result<powercut_traits> TargetLibrary::configure(const std::string& expected_nam
     if (config.get()->option_count == 0) error.needs = sizes;
     return error;
   }
+  if (auto error = refused_sizes(traits, config.sizes())) return *error;
   if ((traits.counts != 0) != (target_->insert == nullptr) || (traits.counts != 0 && config.get()->value_size != 8) ||
       (traits.buffered == 2) != (traits.counts != 0 && traits.buffered != 0) || traits.buffered > 2) {
     return usage_error(
@@ -261,6 +292,8 @@ const char* status_name(powercut_status status) {
       return "BAD_CONFIG";
     case POWERCUT_EXISTS:
       return "EXISTS";
+    case POWERCUT_TOO_LARGE:
+      return "TOO_LARGE";
   }
   return "an unknown status";
 }
@@ -280,7 +313,10 @@ Json traits_json(const powercut_traits& traits) {
           {"needs_zeroed_pool", traits.needs_zeroed_pool != 0},
           {"read_uncommitted", traits.read_uncommitted != 0},
           {"read_citation", text(traits.read_citation)},
-          {"counts", traits.counts != 0}};
+          {"counts", traits.counts != 0},
+          {"mixed_sizes", traits.mixed_sizes != 0},
+          {"most_key_size", traits.most_key_size},
+          {"most_value_size", traits.most_value_size}};
 }
 
 }  // namespace powercut

@@ -3,6 +3,7 @@
 #define POWERCUT_TRACER_RECORD_TARGET_LIBRARY_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,12 +19,12 @@ namespace powercut {
 // Owns the texts behind a powercut_config.
 class TargetConfig {
  public:
-  TargetConfig(std::string variant, std::vector<std::pair<std::string, std::string>> options, uint32_t key_size,
-               uint32_t value_size);
+  TargetConfig(std::string variant, std::vector<std::pair<std::string, std::string>> options, const DataSizes& sizes);
   TargetConfig(const TargetConfig&) = delete;
   TargetConfig& operator=(const TargetConfig&) = delete;
 
   const powercut_config* get() const { return &config_; }
+  const DataSizes& sizes() const { return sizes_; }
   // The target's sentence about the configuration, empty if it gave none.
   std::string problem() const;
   void clear_problem() { error_[0] = '\0'; }
@@ -32,6 +33,7 @@ class TargetConfig {
   std::string variant_;
   std::vector<std::pair<std::string, std::string>> texts_;
   std::vector<powercut_option> options_;
+  DataSizes sizes_;
   char error_[512] = {};
   powercut_config config_{};
 };
@@ -64,6 +66,9 @@ class TargetLibrary {
 
  private:
   TargetLibrary() = default;
+  // Sizes of the scenario that the target does not take, as its traits say.
+  std::optional<EngineError> refused_sizes(const powercut_traits& traits, const DataSizes& sizes) const;
+
   std::string path_, resolved_;
   std::shared_ptr<const powercut_target> target_;  // at one address, wherever the library is moved to
   std::vector<powercut_sizes> sizes_;

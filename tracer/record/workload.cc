@@ -83,6 +83,13 @@ EngineError Workload::lacks(const std::string& what, std::string need) const {
   return error;
 }
 
+std::string Workload::sizes_of(const Operation& operation) const {
+  std::string text = "its key has " + std::to_string(scenario_.data.key_of(operation.key).size()) + " bytes";
+  if (operation.serial == 0) return text;
+  const std::vector<uint8_t> value = scenario_.data.value_of(operation.serial, operation.value_size);
+  return text + ", its value " + std::to_string(value.size());
+}
+
 void Workload::answered(const Operation& operation) {
   kinds_answered_ |= 1u << static_cast<unsigned>(operation.kind);
   if (operation.kind == OpKind::kMaintain) commands_answered_.emplace(operation.text);
@@ -158,7 +165,7 @@ Result<std::optional<Operation>> Workload::advance() {
 Operation Workload::write(OpKind kind, uint64_t key) {
   // Fresh keys go on after the numbers, not after "zeros" and "ones", which have the highest ids.
   if (key <= kMaxNumberedKey) last_key_ = std::max(last_key_, key);
-  return {.kind = kind, .key = key, .serial = ++last_serial_};
+  return {.kind = kind, .key = key, .serial = ++last_serial_, .value_size = step().value_size};
 }
 
 Operation Workload::increment(uint64_t key, int64_t delta) {
@@ -252,6 +259,8 @@ std::optional<EngineError> Workload::completed(powercut_status status) {
       if (supports(operation))
         return misfit("the target does not support " + describe(operation) + ", but has supported one before");
       return lacks("the target does not support " + describe(operation), name_of_need(operation));
+    case POWERCUT_TOO_LARGE:
+      return lacks(describe(operation) + " answered TOO_LARGE: " + sizes_of(operation), "items of this size");
     case POWERCUT_BAD_CONFIG:
       return misfit(describe(operation) + " answered BAD_CONFIG");
     case POWERCUT_NOT_FORMATTED:

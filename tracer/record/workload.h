@@ -28,6 +28,7 @@ struct Operation {
   uint64_t serial = 0;         // of the value, for kInsert and kUpdate
   std::string_view text = {};  // command of kMaintain
   int64_t delta = 0;           // of kIncrement
+  uint32_t value_size = 0;     // of the value, in bytes; 0: as the scenario draws it
 };
 
 // "insert of key 17", or "of key zeros", for messages.
@@ -68,6 +69,8 @@ class Workload {
   // The error of a scenario that is right, for a target that cannot do `need`.
   EngineError lacks(const std::string& what, std::string need) const;
   void answered(const Operation& operation);
+  // "its key has 16 bytes, its value 4096".
+  std::string sizes_of(const Operation& operation) const;
   // Whether an operation of this kind has had another answer than UNSUPPORTED.
   bool supports(const Operation& operation) const;
 

@@ -13,7 +13,7 @@ Scenario scenario_of(std::vector<Step> steps) {
   Scenario scenario;
   scenario.name = "test";
   scenario.pool_size = 4096;
-  scenario.key_size = scenario.value_size = 16;
+  scenario.data = {{16, 16}, {16, 16}};
   Phase phase;
   phase.name = "work";
   phase.steps = std::move(steps);

@@ -6,8 +6,8 @@
 
 namespace powercut::clevel {
 
-powercut_status Table::UpdateMarked(Thread* thread, const uint8_t* key, const uint8_t* value) {
-  const Probe probe(key, options_.key_size);
+powercut_status Table::UpdateMarked(Thread* thread, Bytes key, Bytes value) {
+  const Probe probe(key);
   uint64_t item = 0;
   for (;;) {
     const View& view = Load(thread);
@@ -37,8 +37,8 @@ powercut_status Table::UpdateMarked(Thread* thread, const uint8_t* key, const ui
   }
 }
 
-powercut_status Table::EraseMarked(Thread* thread, const uint8_t* key) {
-  const Probe probe(key, options_.key_size);
+powercut_status Table::EraseMarked(Thread* thread, Bytes key) {
+  const Probe probe(key);
   bool is_erased = false;
   for (;;) {
     const View& view = Load(thread);

@@ -6,8 +6,8 @@
 
 namespace powercut::clevel {
 
-powercut_status Table::InsertMarked(Thread* thread, const uint8_t* key, const uint8_t* value) {
-  const Probe probe(key, options_.key_size);
+powercut_status Table::InsertMarked(Thread* thread, Bytes key, Bytes value) {
+  const Probe probe(key);
   uint64_t item = 0;
   for (;;) {
     const View& view = Load(thread);
@@ -97,8 +97,8 @@ void Table::Decide(Thread* thread, uint64_t* slot, uint64_t word, bool own) {
     // If the slot's level is gone, the insertion was evicted; its memory may be gone as well.
     if (!own && !view.Holds(slot, options_.slots)) return;
     if (pmem::atomic_load(slot) != word) return;
-    const uint8_t* key = KeyOf(word);
-    const bool exists = FindLive(view, key, Probe(key, options_.key_size), /*answers=*/true).found();
+    const Bytes key = KeyOf(word);
+    const bool exists = FindLive(view, key, Probe(key), /*answers=*/true).found();
     if (!exists && Moved(view)) continue;
     // Fails if it was decided otherwise.
     Swap(slot, word, (word & ~kMarkMask) | (exists ? kRefused : 0));

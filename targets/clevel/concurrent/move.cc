@@ -51,7 +51,7 @@ powercut_status Table::MoveItem(Thread* thread, uint64_t* slot) {
       continue;
     }
     const View& view = Load(thread);
-    const Probe probe(KeyOf(word), options_.key_size);
+    const Probe probe(KeyOf(word));
     const Place upper = FindVacancy(view, probe, view.count - 1);
     if (!upper.found()) {
       // "If no empty slot is found, go to step 2 to expand the table."
@@ -85,8 +85,8 @@ void Table::FinishMove(Thread* thread, uint64_t* slot, uint64_t word) {
   if (!view.Holds(slot, options_.slots)) return;
   PersistSlot(slot);
   const uint64_t item = word & ~kMarkMask;
-  const uint8_t* key = KeyOf(word);
-  ForEachWord(view, key, Probe(key, options_.key_size), [&](const Place& place) {
+  const Bytes key = KeyOf(word);
+  ForEachWord(view, key, Probe(key), [&](const Place& place) {
     if ((place.word & ~kMarkMask) != item || place.slot == slot) return false;
     Swap(place.slot, item | kTentative, item);
     PersistSlot(place.slot);

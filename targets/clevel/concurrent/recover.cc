@@ -12,7 +12,7 @@ void Table::ReleaseLines() {
     const auto release = [&](uint64_t offset) {
       named |= offset;
       if (offset == 0 || allocator_.BytesOf(offset) == 0) return;
-      if (MarksSlots() && allocator_.BytesOf(offset) >= ItemBytes()) SettleSlots(offset);
+      if (MarksSlots() && HoldsItem(offset)) SettleSlots(offset);
       // A thread that was cut between freeing a block and forgetting it may name a block that now belongs to another
       // thread: an item, a level or a context.
       if (offset == OffsetIn(root()->context) || ReachesLevel(offset) || ReachesItem(offset)) return;
@@ -50,8 +50,8 @@ void Table::SettleBuckets() {
 // No operation is under way any more: a movement that was forwarded is finished, and what was tentative, refused,
 // evicted or erased is taken out of its slot. Cut anywhere, it is done again.
 void Table::SettleSlots(uint64_t item) {
-  const uint8_t* key = KeyOf(item);
-  const Probe probe(key, options_.key_size);
+  const Bytes key = KeyOf(item);
+  const Probe probe(key);
   bool is_forwarded = false;
   const auto for_each_slot = [&](auto visit) {
     ForEachWord(worker_.view, key, probe, [&](const Place& place) {

@@ -5,7 +5,7 @@
 
 namespace powercut::clevel {
 
-Place Table::FindLive(const View& view, const uint8_t* key, const Probe& probe, bool answers) const {
+Place Table::FindLive(const View& view, Bytes key, const Probe& probe, bool answers) const {
   Place found;
   ForEachWord(view, key, probe, [&](const Place& place) {
     if (IsLive(place.word)) {
@@ -20,13 +20,13 @@ Place Table::FindLive(const View& view, const uint8_t* key, const Probe& probe, 
   return found;
 }
 
-powercut_status Table::LookupMarked(Thread* thread, const uint8_t* key, uint8_t* value) {
-  const Probe probe(key, options_.key_size);
+powercut_status Table::LookupMarked(Thread* thread, Bytes key, ValueRoom* value) {
+  const Probe probe(key);
   for (;;) {
     const View& view = Load(thread, /*writes=*/false);
     const Place place = FindLive(view, key, probe, /*answers=*/true);
     if (place.found()) {
-      std::memcpy(value, ValueOf(place.word), options_.value_size);
+      value->Put(ValueOf(place.word));
       return POWERCUT_OK;
     }
     if (!Moved(view)) return POWERCUT_NOT_FOUND;

@@ -42,24 +42,24 @@ class Table::Session {
   Thread* thread_;
 };
 
-powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
+powercut_status Table::Insert(Bytes key, Bytes value) {
   const Session session(this);
   return session.Ended(MarksSlots() ? InsertMarked(session.thread(), key, value)
                                     : InsertIn(session.thread(), key, value));
 }
 
-powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
+powercut_status Table::Update(Bytes key, Bytes value) {
   const Session session(this);
   return session.Ended(MarksSlots() ? UpdateMarked(session.thread(), key, value)
                                     : UpdateIn(session.thread(), key, value));
 }
 
-powercut_status Table::Erase(const uint8_t* key) {
+powercut_status Table::Erase(Bytes key) {
   const Session session(this);
   return session.Ended(MarksSlots() ? EraseMarked(session.thread(), key) : EraseIn(session.thread(), key));
 }
 
-powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
+powercut_status Table::Lookup(Bytes key, ValueRoom* value) {
   const Session session(this);
   return MarksSlots() ? LookupMarked(session.thread(), key, value) : LookupIn(session.thread(), key, value);
 }

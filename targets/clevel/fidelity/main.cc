@@ -38,7 +38,7 @@ class Bench : public powercut::fidelity::FreshTable<Table> {
     for (; items_ < items; ++items_) {
       const uint64_t words[2] = {Mix(items_ + 1), Mix(items_ + 0x9E3779B97F4A7C15)};
       std::memcpy(key, words, sizeof words);
-      if (table().Insert(key, value) != POWERCUT_OK) break;
+      if (table().Insert({key, kKey}, {value, kValue}) != POWERCUT_OK) break;
     }
     return load();
   }

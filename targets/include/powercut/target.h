@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define POWERCUT_TARGET_ABI 4u
+#define POWERCUT_TARGET_ABI 5u
 
 typedef enum powercut_status {
   POWERCUT_OK = 0,
@@ -24,7 +24,8 @@ typedef enum powercut_status {
   POWERCUT_CORRUPT = 4,       /* open, or any operation: the target itself detected damage */
   POWERCUT_UNSUPPORTED = 5,   /* this target or configuration has no such operation */
   POWERCUT_BAD_CONFIG = 6,    /* unknown key or value in the configuration; see powercut_error */
-  POWERCUT_EXISTS = 7         /* insert of a present key, where the target checks it */
+  POWERCUT_EXISTS = 7,        /* insert of a present key, where the target checks it */
+  POWERCUT_TOO_LARGE = 8      /* insert, update (since ABI 5): more bytes than the target takes; nothing was changed */
 } powercut_status;
 
 typedef struct powercut_bytes {
@@ -47,10 +48,14 @@ typedef struct powercut_config {
   const char* variant;
   const powercut_option* options;
   size_t option_count;
-  uint32_t key_size;   /* bytes of every key of the run */
-  uint32_t value_size; /* bytes of every value of the run */
+  uint32_t key_size;   /* bytes of every key of the run; of the longest key, where sizes are mixed */
+  uint32_t value_size; /* bytes of every value of the run; of the longest value, where sizes are mixed */
   char* error;         /* POWERCUT_BAD_CONFIG: one sentence for the user (may be null) */
   size_t error_size;
+  /* Since ABI 5: bytes of the shortest key and of the shortest value. Sizes are mixed where one of them is below its
+   * `key_size` or `value_size`: each call then says the size of its own key and value. */
+  uint32_t least_key_size;
+  uint32_t least_value_size;
 } powercut_config;
 
 typedef struct powercut_table powercut_table; /* opaque volatile handle */
@@ -76,6 +81,10 @@ typedef struct powercut_traits {
   const char* read_citation;
   /* Since ABI 4. */
   uint32_t counts; /* 1: a table of counters. Keys are incremented; a value is a sum, a signed number of 8 bytes */
+  /* Since ABI 5. */
+  uint32_t mixed_sizes;   /* 1: keys and values may have other sizes from call to call; 0: one size for the whole run */
+  uint32_t most_key_size; /* bytes of the longest key that the target takes; 0: no limit of its own */
+  uint32_t most_value_size; /* bytes of the longest value that the target takes; 0: no limit of its own */
 } powercut_traits;
 
 /* Called once per item; stops when it returns non-zero. */

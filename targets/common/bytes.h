@@ -1,0 +1,46 @@
+// A key or a value with its size, for tables whose items differ in size. Inside a table it is a view of the caller's
+// memory or of the pool.
+#ifndef POWERCUT_TARGETS_COMMON_BYTES_H_
+#define POWERCUT_TARGETS_COMMON_BYTES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "powercut/target.h"
+
+namespace powercut {
+
+struct Bytes {
+  const uint8_t* data = nullptr;
+  uint32_t size = 0;
+
+  bool operator==(const Bytes& other) const { return size == other.size && std::memcmp(data, other.data, size) == 0; }
+  // Copies the bytes to `to`; returns the first byte behind them.
+  uint8_t* CopyTo(void* to) const {
+    std::memcpy(to, data, size);
+    return static_cast<uint8_t*>(to) + size;
+  }
+};
+
+inline Bytes ViewOf(powercut_bytes bytes) {
+  return {static_cast<const uint8_t*>(bytes.data), static_cast<uint32_t>(bytes.size)};
+}
+
+// Where a lookup puts the value that it has found.
+class ValueRoom {
+ public:
+  ValueRoom(void* room, size_t capacity, size_t* size) : room_(room), capacity_(capacity), size_(size) {}
+  void Put(Bytes value) {
+    *size_ = value.size;
+    std::memcpy(room_, value.data, value.size < capacity_ ? value.size : capacity_);
+  }
+
+ private:
+  void* room_;
+  size_t capacity_;
+  size_t* size_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_TARGETS_COMMON_BYTES_H_
