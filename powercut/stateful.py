@@ -59,8 +59,8 @@ _REFUSED_AT_FIRST = 30
 _OTHERS = "..."
 _MAINTAIN = "maintain"
 _T = TypeVar("_T")
-#: One operation as it is drawn: its name, and its key or command.
-_Drawn = tuple[str, Key]
+#: One operation as it is drawn: its name, and its key or command; a write whose size was drawn has it as the last part.
+_Drawn = tuple[Any, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,22 +71,26 @@ class Workload:
     operations: tuple[Operation, ...]
     warmup: tuple[Operation, ...] = ()
     config: tuple[tuple[str, str | bool | int | float], ...] = ()
+    #: The least and the most bytes of a value, where the values differ in size.
+    value_size: tuple[int, int] | None = None
 
     def check(self, **chosen: Any) -> api.Result:
         """`powercut.check` of it."""
-        return api.check(self.target, self.operations, warmup=self.warmup, config=dict(self.config), **chosen)
+        given: CheckOptions = {"warmup": self.warmup, "config": dict(self.config), "value_size": self.value_size}
+        return api.check(self.target, self.operations, **{**given, **chosen})
 
     def __repr__(self) -> str:
-        return api.call(self.target, self.operations, Check(warmup=self.warmup, config=dict(self.config)))
+        check = Check(warmup=self.warmup, config=dict(self.config), value_size=self.value_size)
+        return api.call(self.target, self.operations, check)
 
 
 def legal(drawn: Iterable[_Drawn], *, live: Iterable[Key] = ()) -> list[Operation]:
     """The operations that a drawn sequence comes to on a table that holds `live`."""
     present = set(live)
     made: list[Operation] = []
-    for name, subject in drawn:
+    for name, subject, *size in drawn:
         if name in ("insert", "update"):
-            made.append(("update" if subject in present else "insert", subject))
+            made.append(("update" if subject in present else "insert", subject, *size))
             present.add(subject)
         elif name != "erase" or subject in present:
             made.append((name, subject))
@@ -102,13 +106,15 @@ def operations(
     kinds: Sequence[str] = KEY_OPERATIONS,
     commands: Sequence[str] | None = None,
     live: Iterable[Key] = (),
+    value_size: tuple[int, int] | None = None,
 ) -> SearchStrategy[list[Operation]]:
     """Sequences of one to `max_operations` operations on the keys 1 to `keys`.
 
     `kinds`: of insert, update, erase, lookup. `commands` for `maintain`: those of the target, unless others are named.
-    `live`: the keys that a warm-up of yours has left.
+    `live`: the keys that a warm-up of yours has left. `value_size`: the least and the most bytes of a value; each write
+    draws its own size, and `powercut.check` has to be given the same `value_size`.
     """
-    drawn = _drawn(api.one_target(target).target, max_operations, keys, kinds, commands)
+    drawn = _drawn(api.one_target(target).target, max_operations, keys, kinds, commands, value_size)
     present = tuple(live)
     return drawn.map(lambda sequence: legal(sequence, live=present)).filter(bool)
 
@@ -151,10 +157,10 @@ def _legal_threads(
 
     `present` is None where the target checks that.
     """
-    made: list[list[_Drawn]] = []
+    made: list[list[tuple[str, Key]]] = []
     for program in programs:
         made.append([])
-        for name, subject in program:
+        for name, subject, *_ in program:
             made[-1].append((name, subject))
             if name == "insert" and present is not None and may_meet_present(made, present):
                 made[-1][-1] = (instead, subject)
@@ -171,7 +177,12 @@ def configurations(target: str, *, vary: Sequence[str] | None = None) -> SearchS
 
 @st.composite
 def _workloads(
-    draw: Any, target: str, drawn: SearchStrategy[list[_Drawn]], max_warmup: int, config: SearchStrategy[dict[str, Any]]
+    draw: Any,
+    target: str,
+    drawn: SearchStrategy[list[_Drawn]],
+    max_warmup: int,
+    config: SearchStrategy[dict[str, Any]],
+    value_size: tuple[int, int] | None,
 ) -> Workload:
     # In this order, so that Hypothesis shrinks the explored operations first.
     sequence = draw(drawn)
@@ -183,6 +194,7 @@ def _workloads(
         operations=tuple(made),
         warmup=(("insert", *warmup),) if warmup else (),
         config=tuple(draw(config).items()),
+        value_size=value_size,
     )
 
 
@@ -196,6 +208,7 @@ def workloads(
     commands: Sequence[str] | None = None,
     config: Config | None = None,
     vary: Sequence[str] | None = None,
+    value_size: tuple[int, int] | None = None,
 ) -> SearchStrategy[Workload]:
     """Operations as of `operations`, after a warm-up of up to `max_warmup` inserts, in configurations of the target.
 
@@ -204,9 +217,9 @@ def workloads(
     described = api.one_target(target).target
     fixed = checked_config(described, config or {}, where="powercut.stateful")
     free = [name for name in (vary if vary is not None else option_values(described.description)) if name not in fixed]
-    drawn = _drawn(described, max_operations, keys, kinds, commands)
+    drawn = _drawn(described, max_operations, keys, kinds, commands, value_size)
     configured = configurations(target, vary=free).map(lambda chosen: {**fixed, **chosen})
-    return _workloads(target, drawn, _number("max_warmup", max_warmup, least=0), configured)
+    return _workloads(target, drawn, _number("max_warmup", max_warmup, least=0), configured, value_size)
 
 
 def check_target(
@@ -222,6 +235,7 @@ def check_target(
     commands: Sequence[str] | None = None,
     config: Config | None = None,
     vary: Sequence[str] | None = None,
+    value_size: tuple[int, int] | None = None,
     options: CheckOptions | None = None,
 ) -> None:
     """Judges workloads that Hypothesis draws; fails with the smallest one that a power cut breaks.
@@ -238,6 +252,7 @@ def check_target(
         commands=commands,
         config=config,
         vary=vary,
+        value_size=value_size,
     )
     chosen: CheckOptions = options or {}
     tally = {"refused": 0, "accepted": 0}
@@ -310,7 +325,7 @@ class CrashMachine(RuleBasedStateMachine):
         """Adds operations, made legal as in `legal`."""
         for operation in legal(drawn, live=self.live):
             self.done.append(operation)
-            name, subject = operation
+            name, subject, *_ = operation
             if name == "insert":
                 self.live.add(subject)
             elif name == "erase":
@@ -361,7 +376,12 @@ def _settings(
 
 
 def _drawn(
-    target: Target, max_operations: int, keys: int, kinds: Sequence[str], commands: Sequence[str] | None
+    target: Target,
+    max_operations: int,
+    keys: int,
+    kinds: Sequence[str],
+    commands: Sequence[str] | None,
+    value_size: tuple[int, int] | None = None,
 ) -> SearchStrategy[list[_Drawn]]:
     known = target.description.commands
     _refuse_others("kind of operation", kinds, KEY_OPERATIONS)
@@ -370,11 +390,19 @@ def _drawn(
     key = st.integers(1, _number("keys", keys, least=1))
     offered = target.description.operations or KEY_OPERATIONS
     kept = [kind for kind in KEY_OPERATIONS if kind in kinds and kind in offered]
-    shapes = [st.tuples(st.just(kind), key) for kind in kept]
+    shapes: list[SearchStrategy[Any]] = []
+    for kind in kept:
+        size = [_sizes(*value_size)] if value_size is not None and kind in ("insert", "update") else []
+        shapes.append(st.tuples(st.just(kind), key, *size))
     shapes += [st.tuples(st.just(_MAINTAIN), st.just(command)) for command in named]
     if not shapes:
         raise UsageError("no kinds and no commands", where="powercut.stateful", next_step="Name some.")
     return st.lists(st.one_of(shapes), min_size=1, max_size=_number("max_operations", max_operations, least=1))
+
+
+def _sizes(least: int, most: int) -> SearchStrategy[dict[str, int]]:
+    """The last part of a write: the size of its value."""
+    return st.integers(least, most).map(lambda size: {"value_size": size})
 
 
 def _choices(target: Target, vary: Sequence[str] | None) -> list[tuple[str, str]]:

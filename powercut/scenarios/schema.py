@@ -5,6 +5,7 @@ An unknown key is an error everywhere. `scenario.py` reads files and words the e
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any, Literal, Union, get_args
 
 from pydantic import (
@@ -305,28 +306,32 @@ class Pool(_Strict):
         return self
 
 
-def _range(size: Size) -> Size:
-    if isinstance(size, tuple) and size[0] > size[1]:
-        raise ValueError(f"the least size, {size[0]}, is above the most, {size[1]}")
-    return size
+def _size(value: Any, *, least: int, drawn: int, most: int) -> object:
+    """A size of at least `least` bytes, or a range that begins at `drawn` bytes or later; ValueError for neither."""
+    numbers = list(value) if isinstance(value, list | tuple) else [value]
+    are_numbers = all(isinstance(number, int) and not isinstance(number, bool) for number in numbers)
+    if not are_numbers or len(numbers) > 2 or (len(numbers) < 2 and isinstance(value, list | tuple)):
+        raise ValueError(f"{value!r} is no size; write bytes, or the least and the most bytes, such as [8, 64]")
+    lowest = least if len(numbers) == 1 else drawn
+    for number in numbers:
+        if not lowest <= number <= most:
+            raise ValueError(f"{number} bytes; a size here has {lowest} to {most}")
+    if numbers[0] > numbers[-1]:
+        raise ValueError(f"the least size, {numbers[0]}, is above the most, {numbers[1]}")
+    return value if len(numbers) == 1 else tuple(numbers)
 
 
-def _bytes(least: int, *, drawn: int, most: int) -> Any:
-    """The type of a size: at least `least` bytes; as the least end of a range, at least `drawn`."""
-    one = Annotated[int, Field(ge=least, le=most)]
-    return Annotated[
-        one | tuple[Annotated[int, Field(ge=drawn, le=most)], Annotated[int, Field(ge=drawn, le=most)]],
-        AfterValidator(_range),
-    ]
+#: Below 8 bytes two key ids or two value serials could coincide. Either of two short values that coincide is right in
+#: the other's place, so a range of values may begin lower.
+_KeySize = Annotated[Size, BeforeValidator(partial(_size, least=8, drawn=8, most=MOST_KEY_BYTES))]
+_ValueSize = Annotated[Size, BeforeValidator(partial(_size, least=8, drawn=1, most=MOST_BYTES))]
 
 
 class Data(_Strict):
     """Bytes of keys and values: one size, or a range that each key and each value draws its own size from."""
 
-    # Below 8 bytes two key ids or two value serials could coincide. Of two short values that coincide neither is wrong
-    # in the other's place, so a range of values may begin lower.
-    key_size: _bytes(8, drawn=8, most=MOST_KEY_BYTES) = 16  # type: ignore[valid-type]
-    value_size: _bytes(8, drawn=1, most=MOST_BYTES) = 15  # type: ignore[valid-type]
+    key_size: _KeySize = 16
+    value_size: _ValueSize = 15
 
     @property
     def sizes(self) -> Sizes:

@@ -20,7 +20,7 @@ def render(content: ScenarioFile, *, comment: str = "") -> str:
     if content.pool.size != DEFAULT_POOL_BYTES:
         lines += ["", "[pool]", f"size = {toml_value(_size(content.pool.size))}"]
     if "data" in values:
-        lines += ["", "[data]", *(f"{name} = {value}" for name, value in values["data"].items())]
+        lines += ["", "[data]", *(f"{name} = {toml_value(value)}" for name, value in values["data"].items())]
     for phase in values["phase"]:
         lines += ["", "[[phase]]"]
         lines += [f"{name} = {toml_value(value)}" for name, value in phase.items() if name not in ("steps", "threads")]

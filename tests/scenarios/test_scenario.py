@@ -93,7 +93,7 @@ def test_everything_that_the_schema_shows_is_read(tmp_path: Path) -> None:
         ("keys = [5, 9]", 'keys = ["5"]', 23, "'5' is no key; write a number"),
         ('"2MiB"', '"2MB"', 12, "'2MB' is not a size"),
         ('"2MiB"', "5000", 11, "not a whole number of 4096-byte pages"),
-        ("schema = 1", "schema = 6", 1, "scenario version 6, this build reads 1 to 5"),
+        ("schema = 1", "schema = 7", 1, "scenario version 7, this build reads 1 to 6"),
         ("explore = false", "explore = 3", 16, "explore: "),
         ('name = "update"', 'name = "warm-up"', 1, "two phases have the same name"),
         ('name = "x"', 'name = "y"', 2, "named 'y', its file 'x'"),
@@ -105,6 +105,50 @@ def test_mistakes_are_named_with_their_line(tmp_path: Path, old: str, new: str, 
     said = mistake(tmp_path, old, new)
     assert message in said
     assert f"x.toml:{line}: " in said
+
+
+SIZES = """\
+schema = 6
+summary = "Sizes."
+targets = ["clevel"]
+data = { key_size = [8, 64], value_size = [1, 400] }
+
+[[phase]]
+name = "operations"
+steps = [{ op = "insert", keys = [1, 2] }, { op = "update", keys = [1], value_size = 3 }]
+"""
+
+
+def test_sizes_may_be_ranges(tmp_path: Path) -> None:
+    content = load(tmp_path, SIZES).content
+    assert content.data.sizes == ((8, 64), (1, 400))
+    assert content.data.are_mixed
+    written = toml_text.render(content)
+    assert load(tmp_path, written).content == content
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("schema = 6", "schema = 5", "its items differ in size, which version 5 does not know; write schema = 6"),
+        ("[8, 64]", "[7, 64]", "7 bytes; a size here has 8 to 4096"),
+        ("[8, 64]", "[64, 8]", "the least size, 64, is above the most, 8"),
+        ("[1, 400]", "[0, 400]", "0 bytes; a size here has 1 to 65536"),
+        ("[1, 400]", "[1, 70000]", "70000 bytes; a size here has 1 to 65536"),
+        ("value_size = 3", "value_size = 401", "a step's value_size is 401, and [data] value_size has 1 to 400 bytes"),
+        ('"update", keys = [1]', '"erase", keys = [1]', "'value_size' is of the value that an insert or update writes"),
+        (
+            '"update", keys = [1], value_size = 3',
+            '"increment", keys = [1]',
+            "a table of counters has values",
+        ),
+    ],
+)
+def test_mistakes_of_sizes(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in SIZES
+    with pytest.raises(UsageError) as caught:
+        load(tmp_path, SIZES.replace(old, new))
+    assert message in str(caught.value)
 
 
 def test_a_scenario_without_a_name_has_its_files(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ def test_constructors_make_plain_tuples() -> None:
     assert powercut.update(1, "zeros") == ("update", 1, "zeros")
     assert powercut.erase(range(1, 4), [7]) == ("erase", 1, 2, 3, 7)
     assert powercut.lookup([1, 2]) == ("lookup", 1, 2)
+    assert powercut.insert(1, 2, value_size=40) == ("insert", 1, 2, {"value_size": 40})
+    assert powercut.update(1, value_size=40) == ("update", 1, {"value_size": 40})
     assert powercut.maintain("expand") == ("maintain", "expand")
     assert powercut.fill(200) == ("fill", 200)
     assert powercut.until("move.top", 200) == ("until", "move.top", 200)
