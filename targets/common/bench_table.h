@@ -16,6 +16,7 @@
 
 #include "powercut/pmem.h"
 #include "powercut/target.h"
+#include "targets/common/config.h"
 #include "targets/common/figures.h"
 
 namespace powercut::fidelity {
@@ -42,7 +43,7 @@ constexpr uint64_t kSmallPool = uint64_t{256} << 20, kPaperPool = uint64_t{6} <<
 template <typename Table>
 typename Table::Options Defaults(uint32_t key_size, uint32_t value_size) {
   typename Table::Options options;
-  if (Table::ParseOptions({"", nullptr, 0, key_size, value_size, nullptr, 0}, &options) != POWERCUT_OK) {
+  if (Table::ParseOptions(ConfigOf("", nullptr, 0, key_size, value_size), &options) != POWERCUT_OK) {
     throw std::runtime_error("the scheme takes no items of this size");
   }
   return options;

@@ -18,6 +18,7 @@
 #include <sstream>
 
 #include "powercut/draw.h"
+#include "targets/common/config.h"
 #include "targets/common/test_table.h"
 
 namespace powercut {
@@ -106,8 +107,8 @@ class Conformance : public testing::TestWithParam<std::filesystem::path> {
     std::vector<powercut_option> options;
     for (const auto& [key, value] : shape->settings) options.push_back({key.c_str(), value.c_str()});
     char error[256] = "";
-    const powercut_config config{shape->variant.c_str(), options.data(), options.size(), shape->size.key,
-                                 shape->size.value,      error,          sizeof error};
+    const powercut_config config = ConfigOf(shape->variant.c_str(), options.data(), options.size(), shape->size.key,
+                                            shape->size.value, error, sizeof error);
     const powercut_status status = target_->traits(&config, &shape->traits);
     RC_ASSERT((status == POWERCUT_BAD_CONFIG) == (*error != '\0'));
     return status;

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "targets/common/config.h"
+
 namespace powercut {
 namespace {
 
@@ -39,7 +41,7 @@ class OptionsTest : public testing::Test {
  protected:
   powercut_status Read(const char* key, const char* value, const char* variant = "") {
     const powercut_option option{key, value};
-    return ReadOptions({variant, &option, 1, 16, 300, error_, sizeof error_, 16, 300}, "level", kOptions, &read_);
+    return ReadOptions(ConfigOf(variant, &option, 1, 16, 300, error_, sizeof error_), "level", kOptions, &read_);
   }
   std::string Refusal(const char* key, const char* value, const char* variant = "") {
     return Read(key, value, variant) == POWERCUT_BAD_CONFIG ? error_ : "taken";
@@ -56,7 +58,7 @@ TEST_F(OptionsTest, NamesOfBugsAreThoseOfTheEnumerators) {
 }
 
 TEST_F(OptionsTest, TheFirstValueIsTheDefault) {
-  ASSERT_EQ(ReadOptions({"", nullptr, 0, 16, 300, nullptr, 0, 16, 300}, "level", kOptions, &read_), POWERCUT_OK);
+  ASSERT_EQ(ReadOptions(ConfigOf("", nullptr, 0, 16, 300), "level", kOptions, &read_), POWERCUT_OK);
   EXPECT_FALSE(read_.hardened);
   EXPECT_TRUE(read_.sweep);
   EXPECT_FALSE(read_.late);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "powercut/target.h"
+#include "targets/common/config.h"
 
 namespace powercut::test {
 
@@ -39,7 +40,7 @@ class TestTable {
             uint32_t value_size, uint64_t pool_size)
       : target_(target), variant_(std::move(variant)), settings_(std::move(settings)) {
     for (const auto& [key, value] : settings_) options_.push_back({key.c_str(), value.c_str()});
-    config_ = {variant_.c_str(), options_.data(), options_.size(), key_size, value_size, error_, sizeof error_};
+    config_ = ConfigOf(variant_.c_str(), options_.data(), options_.size(), key_size, value_size, error_, sizeof error_);
     pool_.size = pool_size;
     void* at = mmap(nullptr, pool_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) throw std::runtime_error("mmap of the test pool failed");

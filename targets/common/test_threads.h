@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "targets/common/config.h"
 #include "targets/common/test_table.h"
 
 namespace powercut::test {
@@ -276,7 +277,7 @@ class ThreadsTest : public ::testing::TestWithParam<Param> {
 inline void ExpectTraits(const char* variant, bool concurrent, uint32_t key_size, uint32_t value_size, bool thread_safe,
                          bool checks_exists) {
   const powercut_option option = {"concurrency", "concurrent"};
-  const powercut_config config = {variant, &option, concurrent ? 1u : 0u, key_size, value_size, nullptr, 0};
+  const powercut_config config = ConfigOf(variant, &option, concurrent ? 1u : 0u, key_size, value_size);
   powercut_traits traits;
   ASSERT_EQ(powercut_target_entry(POWERCUT_TARGET_ABI)->traits(&config, &traits), POWERCUT_OK);
   EXPECT_EQ(traits.thread_safe != 0, thread_safe) << variant;

@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "targets/common/config.h"
 #include "targets/common/test_table.h"
 #include "targets/level/table.h"
 
@@ -99,7 +100,7 @@ TEST(LevelModel, AgreesWithAMapInAPoolThatIsTooSmall) {
 TEST(LevelHashes, EachAddressesItsHalf) {
   Options options;
   const powercut_option halves{"hashes", "halves"}, whole{"hashes", "whole"};
-  powercut_config config{"hardened", &halves, 1, 16, 15, nullptr, 0};
+  powercut_config config = ConfigOf("hardened", &halves, 1, 16, 15);
   ASSERT_EQ(Table::ParseOptions(config, &options), POWERCUT_OK);
   std::vector<uint8_t> memory((1 << 20) + 4096);
   powercut_pool pool{};

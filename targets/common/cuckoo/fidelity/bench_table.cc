@@ -1,5 +1,7 @@
 #include "targets/common/cuckoo/fidelity/bench_table.h"
 
+#include "targets/common/config.h"
+
 POWERCUT_COUNT_MARKS
 
 namespace powercut::cuckoo::fidelity {
@@ -10,7 +12,7 @@ Options Parsed(BenchTable::Settings settings) {
   std::vector<powercut_option> options;
   for (const auto& [key, value] : settings) options.push_back({key.c_str(), value.c_str()});
   char error[256] = "";
-  const powercut_config config{"hardened", options.data(), options.size(), 16, 15, error, sizeof error};
+  const powercut_config config = ConfigOf("hardened", options.data(), options.size(), 16, 15, error, sizeof error);
   Options parsed;
   if (Table::ParseOptions(config, &parsed) != POWERCUT_OK) throw std::runtime_error(error);
   return parsed;
