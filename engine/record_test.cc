@@ -323,7 +323,7 @@ TEST(Describe, RefusesWhatIsNoTarget) {
                              {"lacks_lookup", "lacks required functions: lookup"},
                              {"declares_none", "declares no sizes"},
                              {"old_abi", "ABI version 7"},
-                             {"refuses", "serves no ABI version that this build speaks: 2 to 4"},
+                             {"refuses", "serves no ABI version that this build speaks: 2 to 5"},
                              {"missing", "No such file"}}) {
     auto run = run_engine({"describe", "--library", library(kind)});
     EXPECT_EQ(run.exit, 2) << kind;

@@ -12,7 +12,7 @@ from typing import Any
 
 from powercut.engine.options import DEFAULT_SEARCH, RECORDED
 from powercut.scenarios.clients import may_meet_present
-from powercut.scenarios.schema import Size, in_plan
+from powercut.scenarios.sizes import Size, in_plan
 
 #: A key id, "zeros" or "ones".
 Key = int | str

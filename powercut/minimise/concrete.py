@@ -18,7 +18,7 @@ from powercut.engine import engine
 from powercut.engine.engine import Interrupt
 from powercut.minimise.case import Case, Key, Operation, Phase
 from powercut.scenarios.clients import may_meet_present
-from powercut.scenarios.schema import of_plan
+from powercut.scenarios.sizes import of_plan
 from powercut_records.finding import Begun
 
 _MASK = (1 << 64) - 1

@@ -15,7 +15,7 @@ The order is strict: two cases that are equal in it are the same case but for na
 from typing import Any
 
 from powercut.minimise.case import Case, Key, Operation
-from powercut.scenarios.schema import ends
+from powercut.scenarios.sizes import ends
 
 #: Operations that a minimal case should not exceed. Expensive passes are spared cases that do not.
 FEW = 5

@@ -11,7 +11,8 @@ from powercut.engine.options import DEFAULT_SEARCH, DEFAULT_VISIBILITY
 from powercut.minimise.case import Case, Operation, Phase, repeatable
 from powercut.minimise.order import is_number
 from powercut.scenarios.plan import BUG_OPTION
-from powercut.scenarios.schema import CHOICE_SINCE, COUNTERS_SINCE, SIZES_SINCE, THREADS_SINCE, Size, ends
+from powercut.scenarios.schema import CHOICE_SINCE, COUNTERS_SINCE, SIZES_SINCE, THREADS_SINCE
+from powercut.scenarios.sizes import Size, ends
 from powercut_records.finding import FindingRecord
 
 _NAME = re.compile(r"^name = .*$", re.MULTILINE)

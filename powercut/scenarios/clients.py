@@ -38,7 +38,8 @@ from powercut.base.errors import UsageError, unknown_name
 from powercut.scenarios import targets
 from powercut.scenarios.plan import option_text, option_values
 from powercut.scenarios.scenario import Scenario
-from powercut.scenarios.schema import FEWEST_THREADS, MOST_THREADS, SCHEMA_VERSION, Data, ScenarioFile, Sizes
+from powercut.scenarios.schema import CHOICE_SINCE, FEWEST_THREADS, MOST_THREADS, SIZES_SINCE, Data, ScenarioFile
+from powercut.scenarios.sizes import Sizes
 from powercut.scenarios.targets import Configured, Selection, Target
 
 KINDS = ("insert", "update", "erase", "lookup")
@@ -347,7 +348,7 @@ def _scenario(
     sizes: Sizes,
 ) -> Scenario:
     content = {
-        "schema": SCHEMA_VERSION,
+        "schema": SIZES_SINCE if any(isinstance(size, tuple) for size in sizes) else CHOICE_SINCE,
         "name": name,
         "summary": summary,
         "targets": [target],

@@ -16,7 +16,8 @@ from powercut.engine.options import (
     Schedules,
 )
 from powercut.scenarios.scenario import Scenario
-from powercut.scenarios.schema import AnyStep, KeyStep, Phase, Search, Sizes, in_plan
+from powercut.scenarios.schema import AnyStep, KeyStep, Phase, Search
+from powercut.scenarios.sizes import Sizes, in_plan
 from powercut.scenarios.targets import Target, configured
 from powercut_records import media
 

@@ -5,7 +5,6 @@ An unknown key is an error everywhere. `scenario.py` reads files and words the e
 
 import re
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated, Any, Literal, Union, get_args
 
 from pydantic import (
@@ -23,6 +22,7 @@ from pydantic import (
 from powercut.base.errors import nearest
 from powercut.engine.options import DEFAULT_SEARCH, MOST_PREEMPTIONS, MOST_SCHEDULES, RECORDED
 from powercut.scenarios.sections import ENTRIES
+from powercut.scenarios.sizes import MOST_BYTES, KeySize, Sizes, ValueSize, ends
 from powercut.scenarios.tables import ClaimTable, Definition, Name
 
 SCHEMA_VERSION = 6
@@ -35,12 +35,6 @@ FEWEST_THREADS, MOST_THREADS = 2, 4
 #: Limits of a thread that has a choice: its operations, and the alternatives of one choice.
 MOST_CHOOSING, MOST_ALTERNATIVES = 8, 64
 DEFAULT_POOL_BYTES = 1 << 20
-#: The longest key and the longest value of any scenario, in bytes.
-MOST_KEY_BYTES, MOST_BYTES = 4096, 65536
-#: Bytes of a key or of a value: one number for the whole run, or the least and the most.
-Size = int | tuple[int, int]
-#: Of keys and of values.
-Sizes = tuple[Size, Size]
 _PAGE = 4096
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
@@ -281,21 +275,6 @@ def _not_empty(steps: list[ThreadStep]) -> list[ThreadStep]:
 Thread = Annotated[list[ThreadStep], AfterValidator(_not_empty)]
 
 
-def ends(size: Size) -> tuple[int, int]:
-    """The least and the most bytes of a size."""
-    return size if isinstance(size, tuple) else (size, size)
-
-
-def in_plan(size: Size) -> int | list[int]:
-    """A size as a plan (JSON) has it."""
-    return list(size) if isinstance(size, tuple) else size
-
-
-def of_plan(size: int | Sequence[int]) -> Size:
-    """The size that a plan has: the inverse of `in_plan`."""
-    return size if isinstance(size, int) else (size[0], size[1])
-
-
 class Pool(_Strict):
     size: Annotated[int, BeforeValidator(parse_size)] = DEFAULT_POOL_BYTES
 
@@ -306,32 +285,11 @@ class Pool(_Strict):
         return self
 
 
-def _size(value: Any, *, least: int, drawn: int, most: int) -> object:
-    """A size of at least `least` bytes, or a range that begins at `drawn` bytes or later; ValueError for neither."""
-    numbers = list(value) if isinstance(value, list | tuple) else [value]
-    are_numbers = all(isinstance(number, int) and not isinstance(number, bool) for number in numbers)
-    if not are_numbers or len(numbers) > 2 or (len(numbers) < 2 and isinstance(value, list | tuple)):
-        raise ValueError(f"{value!r} is no size; write bytes, or the least and the most bytes, such as [8, 64]")
-    lowest = least if len(numbers) == 1 else drawn
-    for number in numbers:
-        if not lowest <= number <= most:
-            raise ValueError(f"{number} bytes; a size here has {lowest} to {most}")
-    if numbers[0] > numbers[-1]:
-        raise ValueError(f"the least size, {numbers[0]}, is above the most, {numbers[1]}")
-    return value if len(numbers) == 1 else tuple(numbers)
-
-
-#: Below 8 bytes two key ids or two value serials could coincide. Either of two short values that coincide is right in
-#: the other's place, so a range of values may begin lower.
-_KeySize = Annotated[Size, BeforeValidator(partial(_size, least=8, drawn=8, most=MOST_KEY_BYTES))]
-_ValueSize = Annotated[Size, BeforeValidator(partial(_size, least=8, drawn=1, most=MOST_BYTES))]
-
-
 class Data(_Strict):
     """Bytes of keys and values: one size, or a range that each key and each value draws its own size from."""
 
-    key_size: _KeySize = 16
-    value_size: _ValueSize = 15
+    key_size: KeySize = 16
+    value_size: ValueSize = 15
 
     @property
     def sizes(self) -> Sizes:
@@ -625,7 +583,7 @@ EntryName = Annotated[str, Field(pattern=r"^[\w.-]+$")]
 class Collection(_Overlay):
     """A file of entries, and what all of them share."""
 
-    schema_version: Literal[5] = Field(alias="schema")
+    schema_version: Literal[5, 6] = Field(alias="schema")
     begin: dict[EntryName, Beginning] = Field(default_factory=dict)
     scenario: dict[EntryName, ScenarioEntry] = Field(default_factory=dict)
     bug: dict[EntryName, BugEntry] = Field(default_factory=dict)

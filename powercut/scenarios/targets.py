@@ -13,7 +13,7 @@ from powercut.base import paths, resources, trust
 from powercut.base.errors import EngineDied, PowercutError, UsageError, unknown_name
 from powercut.base.user_files import refuse_other_kinds
 from powercut.engine import engine, events
-from powercut.scenarios.schema import Sizes, ends
+from powercut.scenarios.sizes import Sizes, ends
 
 _PREFIX, _SUFFIX = "libpowercut-", ".so"
 #: Targets that exist to test powercut; a run without names leaves them out.

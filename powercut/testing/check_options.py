@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict
 
 from powercut.engine import options
 from powercut.scenarios.config import Config
-from powercut.scenarios.schema import Size
+from powercut.scenarios.sizes import Size
 from powercut.testing.inline import Workload
 
 

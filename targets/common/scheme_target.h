@@ -17,9 +17,10 @@
 //   PoolAllocator& allocator();
 //   bool Reaches(uint64_t offset);                                          does the table own the block there?
 //   powercut_status Verify(uint64_t region, char* message, size_t size);
-// A table whose items differ in size (ABI.md, "Sizes") takes and visits keys and values as `Bytes`, and Lookup puts
-// what it has found into a `ValueRoom`. Its Options have least_key_size besides; key_size and value_size are the
-// longest. A table of counters (ABI.md, "Counters") has Increment(key, delta) in the place of Insert and Update.
+//
+// A table of mixed sizes (ABI.md, "Sizes") takes and visits keys and values as `Bytes`. Lookup puts the value that it
+// finds into a `ValueRoom`. The Options have least_key_size; key_size and value_size are the longest sizes.
+// A table of counters (ABI.md, "Counters") has Increment(key, delta) in the place of Insert and Update.
 #ifndef POWERCUT_TARGETS_COMMON_SCHEME_TARGET_H_
 #define POWERCUT_TARGETS_COMMON_SCHEME_TARGET_H_
 
@@ -105,7 +106,7 @@ class SchemeTarget {
     if constexpr (kMixesSizes) return key.size >= options.least_key_size && key.size <= options.key_size;
     return key.size == options.key_size;
   }
-  // What an insert or update of the item answers before the table sees it.
+  // Returns the answer of an insert or update of an item that the table does not take; OK if it takes the item.
   static powercut_status CheckItem(powercut_table* table, powercut_bytes key, powercut_bytes value) {
     const Options& options = Of(table)->options();
     if constexpr (kMixesSizes) {

@@ -290,7 +290,7 @@ def test_no_scenario_beside_a_library_fits(library: Path, capsys: pytest.Capture
         ("plain", "no store of this library can be seen: it was not compiled through the tracing pass"),
         ("lacks_entry", "the library does not export powercut_target_entry: it is not a powercut target"),
         ("lacks_lookup", "the target lacks required functions: lookup"),
-        ("old_abi", "the target has ABI version 7, this build speaks 2 to 4. Build it again with this version's"),
+        ("old_abi", "the target has ABI version 7, this build speaks 2 to 5. Build it again with this version's"),
     ],
 )
 def test_libraries_that_are_refused(somewhere: Path, kind: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
