@@ -151,7 +151,7 @@ TEST(Converter, WhatLiesBetweenTwoAcknowledgementsIsOneOperation) {
   EXPECT_EQ(acknowledged(4096, {"a", "b", "1:5", "c", "1:9", "d"}, lines), "(xab)(yc)(acknowledgedd");
   // A part of a line acknowledges nothing.
   EXPECT_EQ(acknowledged(4096, {"a", "1:4", "b", "1:8", "c", "1:9"}, lines), "(xab)(yc)");
-  // What only reads is acknowledged, too.
+  // An operation that only reads is acknowledged, too.
   EXPECT_EQ(acknowledged(4096, {"a", "1:5", "1:9"}, lines), "(xa)(y)");
   // Without a file in the beginning, the first one makes it.
   EXPECT_EQ(acknowledged(0, {"a", "b", "1:5", "c", "1:9"}, lines), "ab(x)(yc)");
@@ -160,7 +160,7 @@ TEST(Converter, WhatLiesBetweenTwoAcknowledgementsIsOneOperation) {
 TEST(Converter, AcknowledgementsThatLeaveTogetherAreUnderWayTogether) {
   const std::vector<Acknowledgement> lines = {{1, 5, "x"}, {1, 9, "y"}, {2, 3, "z"}};
   EXPECT_EQ(acknowledged(4096, {"a", "1:9", "b", "2:3"}, lines), "(x(ya))(zb)");
-  // What has left behind the last record.
+  // Here the lines leave behind the last record.
   EXPECT_EQ(acknowledged(4096, {"a", "1:5", "b"}, lines), "(xa)(y(zb))");
   EXPECT_EQ(acknowledged(4096, {"a"}, lines), "(x(y(za)))");
 }

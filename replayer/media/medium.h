@@ -23,40 +23,40 @@ struct Medium {
   uint32_t kind;            // as a target says it: powercut_medium (powercut/target.h)
   // The models of the medium; the first one is used where nobody names another.
   std::span<const Persistency* const> models;
-  // What calls on a file of this medium are; null: no file is of it.
+  // Makes the object that turns calls on a file into events; null: no file is of this medium.
   std::unique_ptr<PoolCalls> (*calls)(const PoolFile& file);
-  // What a verdict assumes of a file of this medium, as a sentence; empty: nothing more than its model does.
+  // A sentence: what a verdict assumes of a file of this medium, beyond the assumptions of its model. May be empty.
   std::string_view of_files;
 
   const Persistency& own_model() const { return *models.front(); }
-  // The model of the medium that `asked` means: its own where that is the name of the default of all media. Null: the
-  // medium has no such model.
+  // Returns the model of the medium that `asked` names. The name of the default of all media stands for the medium's
+  // own model. Null: the medium has no such model.
   const Persistency* model_for(std::string_view asked) const;
   // "adr or eadr"
   std::string model_names() const;
 };
 
-// Each medium's folder defines the function of its name.
+// The folder of each medium defines the function of its name.
 #define MEDIUM(name) const Medium& name##_medium();
 #include "replayer/media/media.def"
 #undef MEDIUM
 
-// All media, in the order of the table; the first one is that of a run that names none.
+// All media, in the order of the table. A run that names no medium has the first one.
 std::span<const Medium* const> media();
-// Null where no medium is of this kind.
+// Returns null if no medium is of this kind.
 const Medium* medium_of_kind(uint32_t kind);
 
-// The medium that a file of a program is.
+// Returns the medium of a file of a program.
 const Medium& medium_of_file(const PoolFile& file);
 
-// The rules of the model that has this name; null where no medium has one.
+// Returns the rules of the model with this name; null if no medium has such a model.
 const Persistency* persistency_of(std::string_view model);
-// Where nobody names a model.
+// The rules of a run that names no model.
 inline const Persistency& default_persistency() { return media().front()->own_model(); }
 // "adr, eadr, block, flash"
 std::string all_model_names();
 
-// Null where no medium has a model of this name.
+// Returns null if no medium has a model of this name.
 std::unique_ptr<Model> make_model(std::string_view model, AtomPolicy policy, uint64_t pool_size);
 
 // For tests: a medium beside those of the table, which lives until the process ends.

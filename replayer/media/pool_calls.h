@@ -1,5 +1,5 @@
-// Calls of a program on the file of a pool, as the medium of the file takes them: which stores, flushes and fences of
-// lines they are (tracer/FORMAT.md, "Calls on files"). A reader asks here before anybody sees an event.
+// Turns calls of a program on the file of a pool into stores, flushes and fences of lines, by the rules of the file's
+// medium. See tracer/FORMAT.md, "Calls on files". A reader asks here before anybody sees an event.
 #ifndef POWERCUT_REPLAYER_MEDIA_POOL_CALLS_H_
 #define POWERCUT_REPLAYER_MEDIA_POOL_CALLS_H_
 
@@ -23,10 +23,10 @@ struct PoolFile {
   std::optional<DeviceLayout> device = {};
 };
 
-// Takes the events of the call at hand, which are by the call's thread and have its stack.
+// Takes the events of the call at hand. Each event gets the thread and the stack of the call.
 class CallEvents {
  public:
-  // `marks_phases`: the program marks phases of its own, and gets no others.
+  // `marks_phases`: the program marks phases of its own, so this class adds none.
   explicit CallEvents(bool marks_phases) : marks_phases_(marks_phases) {}
   void begin(const Event& call, const FileCalls::Emit& emit) { call_ = &call, emit_ = &emit; }
 
@@ -35,7 +35,7 @@ class CallEvents {
   void flush(uint64_t at, FlushKind kind);
   void fence(FenceKind kind);
   void marker(std::string_view text);
-  // What comes between the two is one change: no power cut is tried there.
+  // The events between these two calls are one change: no power cut is tried inside it.
   void begin_change() { phase("the file is cut off", false); }
   void end_change() { phase("run", true); }
 
@@ -53,7 +53,7 @@ class PoolCalls {
  public:
   virtual ~PoolCalls() = default;
   virtual void call(const Event& call, CallEvents* out) = 0;
-  // An event of the trace that is no call.
+  // Takes an event of the trace that is no call.
   virtual void pass(const Event&) {}
 };
 

@@ -1,9 +1,9 @@
-// block: sectors behind a volatile write cache (powercut/block.h). A line is an atomic write unit, a word of it a
-// sector, by the name of its content. What was written is durable after the device's flush, or once its word is forced
-// (FUA); until then any set of the writes to a unit may have reached the medium, each whole. Which thread asks plays no
-// part.
+// block: sectors behind a volatile write cache (powercut/block.h). A line is an atomic write unit. A word of the line
+// is a sector, and holds the name of the sector's content. A write is durable after the device's flush, or once its
+// word is forced (FUA). Until then any set of the writes to a unit may have reached the medium, each whole. The thread
+// that asks plays no part.
 //
-// Crash points: those of a RaisingModel. Why these suffice: MODELS.md, "block".
+// Crash points: those of a RaisingModel. Why these points suffice: MODELS.md, "block".
 #include <array>
 
 #include "powercut/target.h"

@@ -45,11 +45,11 @@ class BlockCalls final : public PoolCalls {
  private:
   using Sector = std::vector<uint8_t>;
 
-  // The file grows where `bytes` end behind it. Of a sector that is written in part the rest is what was there: it is
-  // one write of the whole sector, as by the page cache.
+  // The file grows where `bytes` end behind it. A partly written sector keeps its other bytes: like the page cache,
+  // this function writes the whole sector at once.
   void write(uint64_t offset, std::span<const uint8_t> bytes);
   void resize(uint64_t size);
-  // What was written to the range is durable.
+  // The writes to the range are durable from now on.
   void force(uint64_t offset, uint64_t length);
   void set_size(uint64_t size);
   void shrink(uint64_t size);
@@ -123,9 +123,9 @@ void BlockCalls::resize(uint64_t size) {
   if (size < size_) shrink(size);
 }
 
-// A power cut before the force of the new size finds the file with all that it had, or cut off: what lies behind the
-// size is in no image. So what was cut off becomes zeroes afterwards, where no power cut can tell, for the day that the
-// file grows again.
+// A power cut before the force of the new size finds the file whole, or cut off: bytes behind the size are in no image.
+// The bytes behind the new size become zeroes afterwards, where no power cut can tell. A file that grows again finds
+// these zeroes.
 void BlockCalls::shrink(uint64_t size) {
   const uint64_t first = size / layout_.sector_size;
   set_size(size);

@@ -1,8 +1,8 @@
-// flash: raw NAND (powercut/flash.h). A line is a page or an erase block. An operation stores twice to its line, first
-// what a cut in the middle of it leaves, then what it does, and is durable once the line is forced: it returns then. So
-// nothing but the operation under way is pending.
+// flash: raw NAND (powercut/flash.h). A line is a page or an erase block. An operation stores twice to its line. The
+// first store holds what a cut in the middle of the operation leaves, the second one its result. The operation returns
+// once the line is forced, and is durable then. Only the operation under way is pending.
 //
-// Crash points: those of a RaisingModel. Why these suffice: MODELS.md, "flash".
+// Crash points: those of a RaisingModel. Why these points suffice: MODELS.md, "flash".
 #include <array>
 
 #include "powercut/target.h"

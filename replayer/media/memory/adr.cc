@@ -3,8 +3,9 @@
 // independent, clwb/clflushopt take effect at the thread's next fence; Khyzha & Lahav, POPL 2021, for the
 // same rules seen as per-line buffers; Raad, Maranget & Vafeiadis, POPL 2022, for non-temporal stores.
 //
-// Crash points: before every event that raises a floor so that a line loses a content, after every operation's
-// end, before one begins where there were stores since, and at the end. Why these suffice: MODELS.md, "Crash points".
+// Crash points: before every event that raises a floor so that a line loses a content; after the end of every
+// operation; before an operation begins, if there were stores since the last one; and at the end. Why these points
+// suffice: MODELS.md, "Crash points".
 #include "replayer/media/memory/memory.h"
 
 namespace powercut {

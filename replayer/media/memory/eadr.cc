@@ -1,10 +1,11 @@
 // eadr: caches are inside the persistence domain. A store is durable once it is visible, so all lines share
-// one instant: the medium is the visible memory of the moment of the cut. What remains open is the store in
-// flight (any legal subset of its atoms) and the non-temporal stores that no fence has drained yet, since
-// write-combining buffers stay outside the domain (Raad, Maranget & Vafeiadis, POPL 2022; Intel's eADR note).
+// one instant: the medium is the visible memory of the moment of the cut. A cut may still lose atoms of the store in
+// flight, in any legal subset. It may also lose non-temporal stores that no fence has drained yet, since
+// write-combining buffers stay outside the domain. Sources: Raad, Maranget & Vafeiadis, POPL 2022; Intel's eADR note.
 //
-// Crash points: one per store, with that store in flight, which only the event behind it tells, for the store may go
-// on; after every operation's end, and at the end. Why these suffice: MODELS.md, "eadr".
+// Crash points: one for each store, while the store is in flight; after the end of every operation; and at the end.
+// Only the event behind a store tells that the store is whole, for it may go on. Why these points suffice: MODELS.md,
+// "eadr".
 #include "replayer/media/memory/memory.h"
 #include "replayer/models/model.h"
 #include "tracer/format/event_groups.h"

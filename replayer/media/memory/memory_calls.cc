@@ -1,6 +1,6 @@
-// Calls on a file that the program maps: a write is a store, and a sync flushes and fences what was stored. The page
-// cache is not modelled, so a write is durable after a sync, or at any time before, line by line. What a file system
-// does to the file itself is assumed to be atomic, and durable at once.
+// Calls on a file that the program maps: a write is a store, and a sync flushes and fences the lines that were stored
+// to. The page cache is not modelled, so a write is durable after a sync, or at any time before, line by line. A file
+// system's changes to the file itself are assumed to be atomic, and durable at once.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -50,7 +50,7 @@ class MemoryCalls final : public PoolCalls {
     note(at, bytes.size());
   }
 
-  // Pieces of at most a line, unless the write is short: all are one store.
+  // Splits a longer write into pieces of at most a line; all pieces are one store.
   void write(uint64_t at, std::span<const uint8_t> bytes, CallEvents* out) {
     if (bytes.empty()) return;
     if (bytes.size() <= kLineSize) return store(at, bytes, 0, out);
@@ -86,10 +86,10 @@ class MemoryCalls final : public PoolCalls {
       lines.push_back(*line);
     }
     if (lines.empty()) return;
-    // A crash leaves the file as it was, stores of its own that were on their way included, or without what was cut
-    // off; no file system leaves a mixture of both. So the last crash point before is here, where the first of these
-    // flushes takes something away (the later ones see fewer images of the same), and none comes before all lines are
-    // zeros.
+    // A crash leaves the old file, with the stores that were on their way, or the file without the part that was cut
+    // off. No file system leaves a mixture of both. The last crash point of the old file is here, where the first of
+    // these flushes takes something away; at the later flushes there would be fewer of the same images. No other crash
+    // point comes before all lines are zeros.
     out->marker(kSizeMarker);
     for (const uint64_t line : lines) out->flush(line * kLineSize, FlushKind::kClflush);
     out->begin_change();

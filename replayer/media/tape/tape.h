@@ -1,8 +1,9 @@
-// For tests: a tape, as an example of a medium. Blocks are appended and never written again; what a power cut leaves is
-// a prefix of them, at least what was there at the last rewind (the device's flush).
+// For tests: a tape, as an example of a medium. Blocks are appended and never written again. A power cut leaves a
+// prefix of the blocks, at least those that were there at the last rewind (the device's flush).
 //
 // The pool is one word, the number of blocks on the tape: an append stores the next number. The numbers are a chain of
-// stores to one line, of which any prefix persists, so the word says which prefix of the blocks there is.
+// stores to one line, and any prefix of the chain may persist. The word therefore says which prefix of the blocks there
+// is.
 #ifndef POWERCUT_REPLAYER_MEDIA_TAPE_TAPE_H_
 #define POWERCUT_REPLAYER_MEDIA_TAPE_TAPE_H_
 
