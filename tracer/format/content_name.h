@@ -1,4 +1,4 @@
-// The name of what a sector or page of a device holds (FORMAT.md, "Devices").
+// The name of the content of a device's sector or page (FORMAT.md, "Devices").
 #ifndef POWERCUT_TRACER_FORMAT_CONTENT_NAME_H_
 #define POWERCUT_TRACER_FORMAT_CONTENT_NAME_H_
 
@@ -13,7 +13,7 @@
 
 namespace powercut {
 
-// Of `bytes` and `more` behind them.
+// Returns the name of the content that is `bytes` followed by `more`.
 inline uint64_t content_name(std::span<const uint8_t> bytes, std::span<const uint8_t> more = {}) {
   const auto zero = [](uint8_t byte) { return byte == 0; };
   if (std::ranges::all_of(bytes, zero) && std::ranges::all_of(more, zero)) return 0;

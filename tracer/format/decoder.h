@@ -12,18 +12,18 @@
 
 namespace powercut {
 
-// The stacks and modules that a trace defined, in order. Survives a rewind: a definition that is read
-// again is skipped.
+// The stacks and modules that a trace defined, in order. They survive a rewind: a definition that is read again is
+// skipped.
 class Definitions {
  public:
   const std::vector<TraceModule>& modules() const { return modules_; }
   std::span<const Frame> stack(uint32_t id) const;
-  // Definitions read in the current pass; ids up to these may be used.
+  // The number of definitions that the current pass has read; an id up to this number may be used.
   uint64_t modules_read() const { return modules_read_; }
   uint64_t stacks_read() const { return stacks_read_; }
   void start_pass() { modules_read_ = stacks_read_ = 0; }
 
-  // False: over the limit.
+  // Returns false if the trace has more modules, stacks or frames than layout.h allows.
   bool add_module(std::string_view path, std::string_view build_id);
   bool add_stack(std::span<const Frame> frames);
 
@@ -40,9 +40,9 @@ class RecordDecoder {
 
   // `payload` outlives the use of the events' spans.
   void start_frame(std::span<const uint8_t> payload, uint64_t first_event);
-  // The next event; false at the end of the payload or on an error.
+  // Decodes the next event into `out`; returns false at the end of the payload or on an error.
   bool next(Event* out);
-  // What is wrong with the payload, empty if nothing; where: its offset in the payload.
+  // The error in the payload, or an empty text; offset() is the error's place in the payload.
   const std::string& problem() const { return problem_; }
   size_t offset() const { return at_; }
   uint64_t records() const { return records_; }

@@ -1,6 +1,6 @@
-// Encodes records into the payload of one frame. The compression context (last address, last thread,
-// numbered byte strings) starts afresh in every frame, so each frame decodes without the ones before
-// it, apart from the definitions of stacks and modules.
+// Encodes records into the payload of one frame. The compression context (last address, last thread, numbered byte
+// strings) starts afresh in every frame. A frame therefore decodes without the frames before it, apart from the
+// definitions of stacks and modules.
 #ifndef POWERCUT_TRACER_FORMAT_ENCODER_H_
 #define POWERCUT_TRACER_FORMAT_ENCODER_H_
 
@@ -17,7 +17,7 @@ class RecordEncoder {
   RecordEncoder();
 
   // Forgets the context: the next record begins a frame, whose payload goes to `payload`.
-  // Precondition of every record: kMaxRecord bytes are left there.
+  // Precondition of every record: kMaxRecord bytes are left in `payload`.
   void start_frame(uint8_t* payload);
   size_t size() const { return static_cast<size_t>(at_ - payload_); }
   uint32_t records() const { return records_; }
@@ -28,7 +28,7 @@ class RecordEncoder {
   void event(const Event& event);
 
  private:
-  // One direct-mapped slot per hash. Losing an entry to a collision costs bytes, never correctness.
+  // A direct-mapped slot for a hash. Losing an entry to a collision costs bytes, never correctness.
   struct Shared {
     uint32_t frame = 0, number = 0, offset = 0, size = 0;
   };
@@ -38,7 +38,7 @@ class RecordEncoder {
   void address(uint64_t addr);
   void bytes(std::span<const uint8_t> value);
   void text(std::string_view value);
-  // The number of an earlier byte string of this frame with the same content, or -1.
+  // Returns the number of an earlier byte string of this frame with the same content, or -1.
   int64_t find_shared(std::span<const uint8_t> value);
   void literal(std::span<const uint8_t> value);
   void put(uint8_t byte) { *at_++ = byte; }

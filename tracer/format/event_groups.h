@@ -1,6 +1,6 @@
 // Groups of event kinds, for switches that handle a few kinds and pass the others over: `case POWERCUT_TREE_EVENTS:`
 // stands for a label of each kind in the group. Every kind is in one group or stands alone, so the compiler still names
-// each switch that lacks a kind, and whoever adds one decides which group it joins.
+// each switch that lacks a kind. Whoever adds a kind decides which group it joins.
 #ifndef POWERCUT_TRACER_FORMAT_EVENT_GROUPS_H_
 #define POWERCUT_TRACER_FORMAT_EVENT_GROUPS_H_
 

@@ -248,7 +248,7 @@ TEST(Format, AStoreThatContinuesNothingIsRefused) {
   }
 }
 
-// Those that have a name; numbers between them are reserved.
+// The kinds that have a name; numbers between them are reserved.
 std::vector<EventKind> kinds() {
   std::vector<EventKind> out;
   for (int number = 1; number <= layout::kTypeMask; ++number) {

@@ -20,8 +20,8 @@ namespace powercut {
 using namespace layout;
 
 namespace {
-// Records hold few repetitions beyond those that the encoder refers to: on a YCSB load this takes 1 % more room than
-// level 3, at a third of its time, and what cannot be compressed costs next to nothing.
+// Records hold few repetitions beyond those that the encoder refers to. On a YCSB load this level takes 1 % more room
+// than level 3, at a third of its time. Bytes that cannot be compressed cost next to nothing.
 constexpr int kZstdLevel = -1;
 }  // namespace
 

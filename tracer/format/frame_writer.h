@@ -2,9 +2,9 @@
 // the next one.
 //
 // Back-pressure: at most kBuffers frames exist, so memory does not depend on the trace; when all are full the front
-// half waits. What is written depends on the frames and their order alone, never on timing.
-// The thread lives in foreign programs, whose malloc may be code that is traced, and whose signal handlers may store
-// to the pool: it allocates nothing, takes no signals and calls nothing but zstd, xxHash and the kernel.
+// half waits. The file's bytes depend on the frames and their order alone, never on timing. The thread lives in foreign
+// programs, whose malloc may be code that is traced, and whose signal handlers may store to the pool: it allocates
+// nothing, takes no signals and calls nothing but zstd, xxHash and the kernel.
 #ifndef POWERCUT_TRACER_FORMAT_FRAME_WRITER_H_
 #define POWERCUT_TRACER_FORMAT_FRAME_WRITER_H_
 
@@ -39,25 +39,25 @@ class FrameWriter {
   // `fd` outlives the writer and stands where the first frame begins. Throws std::system_error when the machine
   // gives no thread.
   explicit FrameWriter(int fd);
-  // Drops what was not written yet.
+  // Drops the frames that were not written yet.
   ~FrameWriter();
   FrameWriter(const FrameWriter&) = delete;
   FrameWriter& operator=(const FrameWriter&) = delete;
 
-  // Front half, one thread at a time: the kCapacity bytes to fill next.
+  // For the front half, one thread at a time: the kCapacity bytes to fill next.
   uint8_t* buffer() { return frames_[head_].bytes.get(); }
   // Hands over the first `size` bytes of buffer() and waits until another buffer is free.
   void submit(size_t size, uint32_t records, uint64_t first_event);
-  // True once something went wrong: nothing is written any more.
+  // True once a write or a compression has failed: nothing is written any more.
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
   // Waits until everything is written and ends the thread. Nothing may be submitted afterwards.
   void finish();
 
-  // After finish().
+  // Precondition of both: finish() has returned.
   const Problem& problem() const { return problem_; }
   const Totals& totals() const { return totals_; }
 
-  // Writes all of `bytes`; 0, or errno.
+  // Writes all of `bytes`; returns 0, or errno.
   static int write_all(int fd, std::span<const uint8_t> bytes);
 
  private:

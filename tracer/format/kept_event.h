@@ -1,4 +1,4 @@
-// An event with bytes of its own, to be kept longer than until the reader's next one.
+// An event with bytes of its own, which outlives the reader's next event.
 #ifndef POWERCUT_TRACER_FORMAT_KEPT_EVENT_H_
 #define POWERCUT_TRACER_FORMAT_KEPT_EVENT_H_
 
@@ -19,7 +19,7 @@ class KeptEvent {
         key_(event.key.begin(), event.key.end()),
         text_(event.text) {}
 
-  // Good until this is changed or moved.
+  // Returns the event; the spans are valid until the KeptEvent is changed or moved.
   Event view() const {
     Event out = event_;
     out.value = value_;

@@ -23,7 +23,7 @@ inline constexpr size_t kHeaderSize = 40;
 inline constexpr size_t kFrameHeaderSize = 40;
 inline constexpr size_t kFooterSize = 72;
 
-// Limits. A reader refuses what exceeds them, so hostile sizes cost no memory.
+// Limits. A reader refuses greater sizes, so hostile sizes cost no memory.
 inline constexpr size_t kMaxMetadata = 16u << 20;
 inline constexpr size_t kFrameTarget = 256u << 10;  // the writer closes a frame at this many raw bytes
 inline constexpr size_t kMaxFrameRaw = 1u << 20;
@@ -42,7 +42,7 @@ inline constexpr size_t kMaxRecord = 2 * kMaxOperationBytes + 4 * kMaxText;
 inline constexpr size_t kMinShared = 8;
 inline constexpr size_t kMaxShared = 64;
 
-// Type in the low 5 bits of a record's first byte: the event kinds of trace.h and these.
+// Type in the low 5 bits of a record's first byte: the event kinds of trace.h and the kinds below.
 inline constexpr uint8_t kTypeMask = 0x1F;
 inline constexpr uint8_t kDeviceRecord = 17;  // a flush or a fence of a device
 inline constexpr uint8_t kFileCallRecord = 18;
@@ -57,8 +57,8 @@ enum StoreForm : uint8_t { kFormFlags = 0, kFormByte = 1, kFormEight = 2, kFormB
 
 inline constexpr uint8_t kStoreFlagMask = 0x1E;  // those of trace.h
 
-// Records whose stack usually equals the one before, and then is not spelled out; the others usually
-// have none.
+// Whether records of this kind usually have the stack of the record before, which then is not spelled out. Other
+// records usually have no stack.
 inline bool has_code_stack(EventKind kind) {
   return kind <= EventKind::kFence || kind == EventKind::kAllocate || kind == EventKind::kFree || kind == kFileCall;
 }
@@ -87,7 +87,7 @@ inline uint64_t zigzag(int64_t value) {
 }
 inline int64_t unzigzag(uint64_t value) { return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1); }
 
-// Returns where the next byte goes. Writes at most 10.
+// Writes at most 10 bytes; returns the place of the next byte.
 inline uint8_t* put_varint(uint8_t* at, uint64_t value) {
   while (value >= 0x80) {
     *at++ = static_cast<uint8_t>(value | 0x80);

@@ -9,7 +9,7 @@
 
 namespace powercut {
 
-// The bytes [in_line, in_line + size) of a line.
+// Returns the mask of the bytes [in_line, in_line + size) of a line.
 inline uint64_t line_mask(uint64_t in_line, uint64_t size) {
   const uint64_t ones = size >= 64 ? ~uint64_t{0} : (uint64_t{1} << size) - 1;
   return ones << in_line;
@@ -23,8 +23,8 @@ void for_each_line(uint64_t begin, uint64_t end, const Visit& visit) {
   }
 }
 
-// The bytes of `mask` that were not accessed before, which settles what is known of them: a byte that was read first is
-// one that a run depends on, one that was written first is not, whatever follows. `settled`: those that were accessed.
+// Returns the bytes of `mask` that were not accessed before, and adds them to `settled`. The first access settles a
+// byte: a run depends on a byte that was read first, and not on a byte that was written first, whatever follows.
 inline uint64_t first_accessed(uint64_t* settled, uint64_t mask) {
   const uint64_t first = mask & ~*settled;
   *settled |= mask;

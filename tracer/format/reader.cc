@@ -47,13 +47,13 @@ struct TraceReader::Impl {
   std::optional<TraceError> error;
   std::optional<TraceRules> rules;
 
-  // Where the trace has calls on files: what says which events they are, and those of the call at hand.
+  // If the trace has calls on files: the object that turns a call into events, and the events of the call at hand.
   std::unique_ptr<FileCalls> calls;
   std::vector<KeptEvent> made;
   size_t given = 0;  // of these
   std::optional<uint64_t> total_events;
 
-  // Of the current pass.
+  // The state of the current pass.
   size_t at = 0, frame_at = 0;
   size_t released = 0;  // bytes of the mapping that were given back
   bool in_frame = false, finished = false;
@@ -193,8 +193,8 @@ bool TraceReader::Impl::next_frame() {
   return true;
 }
 
-// What was read needs no memory any more; another pass has it mapped again. Keeps the process small while it walks
-// over a trace of any size.
+// Gives the memory of the pages behind the reader back; another pass maps them again. The process stays small while it
+// walks over a trace of any size.
 void TraceReader::Impl::release_read() {
   constexpr size_t kPiece = size_t{8} << 20;
   if (mapping == nullptr || at - released < kPiece) return;

@@ -1,4 +1,4 @@
-// Traces in memory for tests: build one, read one back, change its bytes.
+// Traces in memory for tests, to be built, read back and changed byte by byte.
 #ifndef POWERCUT_TRACER_FORMAT_TEST_TRACES_H_
 #define POWERCUT_TRACER_FORMAT_TEST_TRACES_H_
 

@@ -45,12 +45,12 @@ enum class Trouble : uint8_t {
   kDoubleFree = 5,
   kDied = 6,
 };
-// A marker of program mode: the flushes and fences of its thread that follow at once are the kernel's, for the size of
-// a file, which is no event of its own.
+// The text of a marker in program mode. The flushes and fences of its thread that follow at once are made by the kernel
+// for the size of a file. The size has no event of its own.
 inline constexpr std::string_view kSizeMarker = "size of a file";
-// Force: of a device. What was written to the word at addr is durable.
+// kForce is a call on a device: the writes to the word at addr are durable.
 enum class FlushKind : uint8_t { kClwb = 1, kClflushopt = 2, kClflush = 3, kForce = 4 };
-// Device: all that was written to the device is durable.
+// kDevice: all writes to the device are durable.
 enum class FenceKind : uint8_t { kSfence = 1, kMfence = 2, kRmw = 3, kLock = 4, kDevice = 5 };
 enum class OpKind : uint8_t {
   kFormat = 1,
@@ -72,12 +72,12 @@ constexpr bool has_key(OpKind kind) {
 
 // Flags of a store: the low bits of powercut_store_flags without NT.
 inline constexpr uint8_t kStoreAtomic = 1u << 1, kStoreMemcall = 1u << 2, kStoreRmw = 1u << 3;
-// The event is a further piece of the store that the event before it is a piece of: one store, whose atoms persist in
-// any order, and one that is in flight as a whole. Both are of the same kind and thread.
+// The event continues the store of the event before it, which has the same kind and thread. All pieces are one store:
+// its atoms persist in any order, and it is in flight as a whole.
 inline constexpr uint8_t kStoreContinues = 1u << 4;
 
-// A call of the program on the file of a pool, as it was made. No event of anybody's but the format's: a reader hands
-// it to the medium, which says what events it is (file_calls.h).
+// A call of the program on the file of a pool, as it was made. Only this format has this kind of event: a reader hands
+// it to the medium, which turns it into other events (file_calls.h).
 inline constexpr uint64_t kNoPool = ~uint64_t{0};
 inline constexpr EventKind kFileCall{18};
 enum class PoolCall : uint8_t {

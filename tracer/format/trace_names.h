@@ -1,4 +1,4 @@
-// The words for what a trace holds, one spelling for events, dumps and messages.
+// The words for kinds of events, with one spelling for events, dumps and messages.
 #ifndef POWERCUT_TRACER_FORMAT_TRACE_NAMES_H_
 #define POWERCUT_TRACER_FORMAT_TRACE_NAMES_H_
 

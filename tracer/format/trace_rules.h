@@ -1,8 +1,8 @@
-// What the events of a trace must keep to beyond their bytes (FORMAT.md, "What a reader may rely on"): places within
-// the pool, operations that begin before they end, keys and values of the size that the target was set up for.
+// The rules for events of a trace beyond their bytes (FORMAT.md, "What a reader may rely on"): places lie within the
+// pool, operations begin before they end, keys and values have the size that the target was set up for.
 //
-// The reader holds every event to them before anybody sees it, so that nobody behind it has to: models, timelines and
-// the pool of crash images take an event's address as it is.
+// The reader holds every event to the rules before anybody sees the event. Models, timelines and the pool of crash
+// images take an event's address as it is.
 #ifndef POWERCUT_TRACER_FORMAT_TRACE_RULES_H_
 #define POWERCUT_TRACER_FORMAT_TRACE_RULES_H_
 
@@ -33,12 +33,12 @@ class TraceRules {
   // operations are the recorder's own, one at a time in each thread.
   explicit TraceRules(uint64_t space, std::optional<RecordSizes> sizes = std::nullopt) : space_(space), sizes_(sizes) {}
 
-  // Before the first event.
+  // Call start() before the first event.
   void start() {
     running_.clear();
     path_.reset();
   }
-  // What is wrong with the next event, as the end of a sentence: "stores to ... ". Nothing when it keeps to them.
+  // Returns the rule that the next event breaks, as the end of a sentence: "stores to ... "; nothing if it breaks none.
   std::optional<std::string> wrong(const Event& event);
 
  private:

@@ -1,4 +1,4 @@
-// What a reader that is held to rules refuses (issue B1, 7: explore and audit took addresses of a trace as they came).
+// Traces that a reader under rules refuses (issue B1, 7: explore and audit took addresses of a trace as they came).
 #include "tracer/format/trace_rules.h"
 
 #include <gtest/gtest.h>

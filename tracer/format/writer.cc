@@ -252,7 +252,7 @@ uint32_t TraceWriter::stack(std::span<const Frame> frames) {
 
 void TraceWriter::append(const Event& event) {
   Impl& impl = *impl_;
-  // What the thread could not write, finish() tells.
+  // finish() tells of a write that failed on the thread.
   if (impl.error || impl.frames->failed()) return;
   if (const char* wrong = objection(event, impl.stacks.size(), impl.last_kind, impl.last_thread)) {
     impl.fail(wrong, "Report this as a bug of the tracer that wrote the trace.");

@@ -7,7 +7,7 @@
 namespace powercut {
 namespace {
 
-// Of the operation that nothing has acknowledged, as far as the recording goes.
+// The text of the last operation: the recording holds no acknowledgement of it.
 constexpr const char* kUnanswered = "not acknowledged";
 
 }  // namespace
@@ -16,7 +16,7 @@ std::vector<AcknowledgedTogether> acknowledged_together(std::span<const Acknowle
                                                         std::span<const StreamOutput> outputs) {
   std::vector<AcknowledgedTogether> out;
   std::map<uint8_t, size_t> next;  // line of an output
-  // A line that is not whole by a record is behind it.
+  // A line that is not whole at a record leaves after the record.
   const auto leave = [&](size_t record, uint8_t output, uint64_t size) {
     for (size_t& i = next[output]; i < lines.size() && (lines[i].output != output || lines[i].end <= size); ++i) {
       if (lines[i].output != output) continue;
@@ -33,7 +33,7 @@ void AcknowledgedOperations::begin() {
   waits_ = false;
   runs_ = true;
   if (next_ == groups_.size()) return sink_.begin(kUnanswered);
-  // All of them may be under way at any instant until they have left: none is alone.
+  // Acknowledgements that left together may all be under way at any instant until then: none is alone.
   for (const std::string& text : groups_[next_].texts) sink_.begin(text);
 }
 

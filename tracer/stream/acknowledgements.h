@@ -1,5 +1,5 @@
-// Operations of a program that marks none: lines of its output acknowledge what was asked for before them. What lies
-// between two acknowledgements is one operation (STREAM.md, "Acknowledgements").
+// Operations of a program that marks none. A line of its output acknowledges all work since the acknowledgement before
+// it, which is one operation (STREAM.md, "Acknowledgements").
 #ifndef POWERCUT_TRACER_STREAM_ACKNOWLEDGEMENTS_H_
 #define POWERCUT_TRACER_STREAM_ACKNOWLEDGEMENTS_H_
 
@@ -17,14 +17,14 @@ struct Acknowledgement {
   std::string text;
 };
 
-// How far an output had grown, by one record of the stream.
+// The size of an output at one record of the stream.
 struct StreamOutput {
   uint8_t output = 0;
   uint64_t size = 0;
 };
 
-// Acknowledgements that left the program between two records, or behind the last one. Nothing is known of what the
-// program did between them.
+// Acknowledgements that left the program between two records, or behind the last one. Nobody knows the stores that the
+// program made between them.
 struct AcknowledgedTogether {
   size_t record = 0;  // the output record, from 0; their number, of those behind the last one
   std::vector<std::string> texts;
@@ -40,18 +40,18 @@ class AcknowledgedOperations {
     std::function<void(const std::string& text)> begin;
     std::function<void()> end;
   };
-  // `at_once`: the first operation begins with the first store. Otherwise what comes before the first acknowledgement
-  // makes the file as well, and nobody can say what a power cut may leave of that.
+  // `at_once`: the first operation begins with the first store. Otherwise the stores before the first acknowledgement
+  // also make the file. Nobody can say what a power cut may leave of a file that is being made.
   AcknowledgedOperations(std::vector<AcknowledgedTogether> groups, bool at_once, Sink sink)
       : groups_(std::move(groups)), waits_(at_once), sink_(std::move(sink)) {}
 
-  // The program stores: the next operation is under way.
+  // The program stores: the next operation begins if none runs.
   void stores() {
     if (waits_) begin();
   }
-  // The next output record.
+  // Takes the next output record.
   void output_grown();
-  // The stream has ended, and what the outputs hold beyond their last records has left.
+  // The stream has ended: the rest of each output, beyond its last record, has left.
   void finish();
 
  private:

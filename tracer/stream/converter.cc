@@ -352,7 +352,7 @@ void Converter::add(const StreamRecord& record) {
   }
 }
 
-// What is mapped again is the program's again.
+// A range that is mapped again is no longer disowned.
 void take_out(std::vector<std::pair<uint64_t, uint64_t>>* ranges, uint64_t begin, uint64_t end) {
   std::vector<std::pair<uint64_t, uint64_t>> left;
   for (const auto& [from, to] : *ranges) {
@@ -362,7 +362,7 @@ void take_out(std::vector<std::pair<uint64_t, uint64_t>>* ranges, uint64_t begin
   *ranges = std::move(left);
 }
 
-// Whether it says something of what a power cut may leave.
+// Whether a record of this type changes the images that a power cut may leave.
 bool persists(powercut_record type) {
   return type == kPowercutStore || type == kPowercutFlush || type == kPowercutFence || type == kPowercutFileWrite ||
          type == kPowercutFileSize || type == kPowercutSync;

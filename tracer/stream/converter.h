@@ -1,5 +1,5 @@
-// Makes a trace of a stream (STREAM.md says how). Two passes: the survey learns the pools, whose sizes decide the
-// trace's offsets and go into its metadata; the conversion writes the events.
+// Makes a trace of a stream (STREAM.md says how). The survey, the first pass, learns the pools: their sizes decide the
+// trace's offsets and go into its metadata. The conversion, the second pass, writes the events.
 #ifndef POWERCUT_TRACER_STREAM_CONVERTER_H_
 #define POWERCUT_TRACER_STREAM_CONVERTER_H_
 
@@ -22,9 +22,10 @@ struct StreamPool {
   uint64_t size = 0;     // bytes: the greatest size that the file had, or the greatest end of a mapping
   uint64_t window = 0;   // bytes of the trace's offset space that are its own
   uint64_t address = 0;  // of its first byte by the first mapping; 0 if never mapped
-  // [begin, end) of the file that the program has disowned: it goes on to store there, and nobody records it.
+  // Ranges [begin, end) of the file that the program has disowned: the program stores there, and nobody records the
+  // stores.
   std::vector<std::pair<uint64_t, uint64_t>> disowned = {};
-  // Those of them that it disowned while it kept others: it uses them like ordinary memory.
+  // Disowned ranges of a file of which the program kept others: it uses these ranges like ordinary memory.
   std::vector<std::pair<uint64_t, uint64_t>> volatile_parts = {};
   bool used = false;  // mapped or written; others have no window
   bool mapped = false;
@@ -57,9 +58,9 @@ struct StreamSurvey {
 };
 
 std::optional<StreamSurvey> survey_stream(const std::string& path, const DeviceLayout& layout, TraceError* error);
-// Precondition: `survey` is that of the same file. `writer` is not finished. Call stacks end where they get to the
-// module `driver`, if that is not empty: its frames say nothing about the program. `lines` of its output make the
-// operations of a program that has marked none.
+// Preconditions: `survey` is of the same file, and `writer` is not finished. Call stacks end at the first frame of the
+// module `driver`, unless the name is empty: frames of the driver say nothing about the program. The acknowledgements
+// `lines` make the operations of a program that has marked none.
 std::optional<TraceError> convert_stream(const std::string& path, const StreamSurvey& survey, const std::string& driver,
                                          TraceWriter& writer, std::span<const Acknowledgement> lines = {});
 

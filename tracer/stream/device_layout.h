@@ -1,5 +1,6 @@
-// How a file that is a block device lies in the offset space of a trace (STREAM.md, "Devices"): its size in the first
-// line, then a line of 64 bytes for each atomic write unit, a word of it for each sector.
+// The place of a file that is a block device in the offset space of a trace (STREAM.md, "Devices"). The first line
+// holds the file's size. After it, each atomic write unit has a line of 64 bytes, and each sector has a word of its
+// unit's line.
 #ifndef POWERCUT_TRACER_STREAM_DEVICE_LAYOUT_H_
 #define POWERCUT_TRACER_STREAM_DEVICE_LAYOUT_H_
 
@@ -20,9 +21,9 @@ struct DeviceLayout {
     return (sector_size == 512 || sector_size == 4096) && std::has_single_bit(unit) && unit <= kLine / kWord;
   }
   uint64_t sectors(uint64_t bytes) const { return (bytes + sector_size - 1) / sector_size; }
-  // Of a sector's word; that of the file's size is at 0.
+  // Returns the offset of a sector's word. The word of the file's size is at 0.
   uint64_t word(uint64_t sector) const { return (1 + sector / unit) * kLine + sector % unit * kWord; }
-  // Calls `visit(sector, its name)` for each word of `names`, which were stored at `offset`, behind the first line.
+  // Calls `visit(sector, name)` for each word of `names`, which were stored at `offset`, behind the first line.
   template <typename Visit>
   void each_sector(uint64_t offset, std::span<const uint8_t> names, const Visit& visit) const {
     const uint64_t first = (offset / kLine - 1) * unit + offset % kLine / kWord;
@@ -32,7 +33,7 @@ struct DeviceLayout {
       visit(first + i, name);
     }
   }
-  // Bytes of the offset space for a file of `size`.
+  // Returns the size of the offset space for a file of `size` bytes.
   uint64_t space(uint64_t size) const { return (1 + (sectors(size) + unit - 1) / unit) * kLine; }
 };
 

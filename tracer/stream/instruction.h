@@ -30,7 +30,7 @@ enum powercut_instruction_kind {
 enum { kPowercutNoRegister = 16, kPowercutRip = 17 };
 enum { kPowercutSegmentNone = 0, kPowercutSegmentFs = 1, kPowercutSegmentGs = 2 };
 
-/* Which parts of its memory operand a store leaves alone. */
+/* The parts of its memory operand that a store leaves alone. */
 enum powercut_store_mask {
   kPowercutMaskNone,
   kPowercutMaskElements,   /* EVEX with a mask register, vmaskmov, vpmaskmov: elements whose bit is clear */
@@ -56,20 +56,21 @@ typedef struct powercut_instruction {
   uint8_t mask_is_mmx;
 } powercut_instruction;
 
-/* The instruction at `bytes`, of which `available` can be read. */
+/* Returns the instruction at `bytes`. `available` bytes can be read there. */
 powercut_instruction powercut_decode(const uint8_t* bytes, uint32_t available);
 
-/* A flush's address from its operand and the values of the registers in it (0 for those that it has not). `next` is the
- * address of the next instruction. */
+/* Returns the address of a flush, from its operand and the values of the operand's registers (0 for a register that
+ * the operand lacks). `next` is the address of the next instruction. */
 uint64_t powercut_flush_address(const powercut_instruction* flush, uint64_t base, uint64_t index, uint64_t segment_base,
                                 uint64_t next);
 
-/* EBX of CPUID leaf 7, with clwb and clflushopt shown: programs that ask which flush there is take the path that they
- * take on real hardware. No host executes the flushes, so it does not matter what the processor knows. */
+/* Returns EBX of CPUID leaf 7 with clwb and clflushopt shown. A program that asks for the processor's flushes then
+ * takes the path that it takes on real hardware. No host executes the flushes, so the processor need not know them. */
 uint32_t powercut_shown_features(uint32_t leaf, uint32_t subleaf, uint32_t ebx);
 
-/* Whether these bytes begin one of Valgrind's client requests (valgrind.h) as programs carry them, mark.h among them:
- * rax holds the address of the arguments, rdx the answer. They stand before the xchg rbx, rbx and leave rdi as it was.
+/* Whether these bytes begin one of Valgrind's client requests (valgrind.h), such as those of mark.h. In a request, rax
+ * holds the address of the arguments and rdx the answer. The bytes stand before the xchg rbx, rbx and leave rdi as it
+ * was.
  */
 enum { kPowercutRequestSize = 16 };
 int powercut_is_request(const uint8_t bytes[kPowercutRequestSize]);

@@ -1,4 +1,4 @@
-// What an instruction is beyond its kind: locked, masked, a request; and what a host is told of flushes.
+// Properties of an instruction beyond its kind (locked, masked, a request), and the flushes that a host is told of.
 #include <gtest/gtest.h>
 
 #include <initializer_list>

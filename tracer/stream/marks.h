@@ -1,5 +1,5 @@
-/* The requests of targets/include/powercut/mark.h that are told by a record alone: where operations begin and end, what
- * they answered, markers, phases and cuts. Plain C without a C library. */
+/* The requests of targets/include/powercut/mark.h that need no more than a record: begin and end of operations,
+ * their answers, markers, phases and cuts. Plain C without a C library. */
 #ifndef POWERCUT_TRACER_STREAM_MARKS_H_
 #define POWERCUT_TRACER_STREAM_MARKS_H_
 
@@ -11,12 +11,12 @@ extern "C" {
 
 enum { kPowercutMarkWords = 6 };
 
-/* Which words of a request are the addresses of texts, as bits, and which words are addresses of bytes with their size
- * in the next word. Returns 0 for a request that no record tells. */
+/* Sets a bit of `*texts` for each word of a request that is the address of a text. Sets a bit of `*bytes` for each
+ * word that is the address of bytes, whose size is in the next word. Returns 0 for a request that has no record. */
 int powercut_mark_reads(uint64_t request, unsigned* texts, unsigned* bytes);
 
-/* Writes the record. Precondition: powercut_mark_reads() knows the request, and its addresses can be read; a text may
- * be null. */
+/* Writes the record of a request. Precondition: powercut_mark_reads() knows the request, and its addresses can be
+ * read; a text may be null. */
 void powercut_stream_mark(powercut_stream* stream, powercut_site site, const uint64_t request[kPowercutMarkWords]);
 
 #ifdef __cplusplus

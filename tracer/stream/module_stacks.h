@@ -1,4 +1,4 @@
-// Call stacks and the modules that their addresses lie in, each written to the stream once: for a tracer that is told
+// Writes call stacks, and the modules that their addresses lie in, to the stream, each once. For a tracer that is told
 // which modules its program has loaded. C++11 without exceptions or RTTI, as a Pin kit asks.
 #ifndef POWERCUT_TRACER_STREAM_MODULE_STACKS_H_
 #define POWERCUT_TRACER_STREAM_MODULE_STACKS_H_
@@ -21,7 +21,7 @@ class ModuleStacks {
   void load(const std::string& path, uint64_t begin, uint64_t end, uint64_t bias);
   void unload(uint64_t begin, uint64_t end);
 
-  // The number of a stack of return addresses, innermost first; 0 for one without any frame in a module. Frames outside
+  // Returns the number of a stack of return addresses, innermost first; 0 if no frame lies in a module. Frames outside
   // of modules (made by a compiler at run time, for example) are left out.
   uint32_t number(const uint64_t* addresses, uint32_t count);
 
@@ -34,7 +34,7 @@ class ModuleStacks {
   powercut_stream* const stream_;
   std::map<std::string, uint32_t> modules_;  // by path: a library that is loaded again keeps its number
   std::map<uint64_t, Range> ranges_;         // by begin
-  // Invariant: all were made with the ranges of now, so equal addresses are equal stacks.
+  // Invariant: all stacks were made with the present ranges, so equal addresses are equal stacks.
   std::map<std::vector<uint64_t>, uint32_t> known_;
   uint32_t stacks_ = 0;
 };

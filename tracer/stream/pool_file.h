@@ -1,4 +1,4 @@
-// A pool as a file, for a tracer that has a C library: which file it is, and its bytes by pages. C++11 without
+// A pool as a file, for a tracer that has a C library: the file's identity, and its bytes by pages. C++11 without
 // exceptions or RTTI, as a Pin kit asks.
 #ifndef POWERCUT_TRACER_STREAM_POOL_FILE_H_
 #define POWERCUT_TRACER_STREAM_POOL_FILE_H_
@@ -17,7 +17,7 @@ namespace powercut {
 
 constexpr uint64_t kFilePage = 4096;
 
-// A path, and the file that it led to when it was last looked at: files are compared by device and inode.
+// A path, and the file that the path led to when somebody last looked. Files are compared by device and inode.
 struct PoolFile {
   std::string path;  // empty: memory that is no file
   uint64_t device = 0, inode = 0, size = 0;
@@ -26,7 +26,7 @@ struct PoolFile {
   bool is(const struct stat& status) const {
     return exists && device == static_cast<uint64_t>(status.st_dev) && inode == static_cast<uint64_t>(status.st_ino);
   }
-  // Whether the path leads to the file of this status now: the file may have been made, or replaced.
+  // Whether the path now leads to the file of this status: the file may have been made, or replaced.
   bool leads_to(const struct stat& status) const {
     struct stat now;
     return !path.empty() && stat(path.c_str(), &now) == 0 && now.st_dev == status.st_dev && now.st_ino == status.st_ino;

@@ -1,5 +1,5 @@
-// What the stores of a recording say that the pools hold, to be compared with what they do hold: a byte that differs
-// was changed by something that nobody recorded. Pages that no store reached are zeros and cost nothing.
+// The content of the pools according to the recorded stores, to be compared with the pools themselves. A byte that
+// differs was changed by something that nobody recorded. Pages that no store reached are zeros and cost nothing.
 #ifndef POWERCUT_TRACER_STREAM_POOL_SHADOW_H_
 #define POWERCUT_TRACER_STREAM_POOL_SHADOW_H_
 
@@ -13,14 +13,14 @@
 
 namespace powercut {
 
-// Bytes that differ: of how many places, and where the first of these lies.
+// Bytes that differ: their number, the number of their places, and the first place.
 struct PoolDifference {
   uint64_t bytes = 0, places = 0;
   uint64_t first = 0, first_size = 0;
 
-  // One more byte at `offset`; calls come in ascending order.
+  // Adds the byte at `offset`; calls come in ascending order.
   void add(uint64_t offset);
-  // "bytes 64 to 71", "24 bytes in 3 places, the first at 64": of the file.
+  // Returns "bytes 64 to 71", or "24 bytes in 3 places, the first at 64": offsets in the file.
   std::string text() const;
 
  private:
@@ -32,18 +32,18 @@ class PoolShadow {
   static constexpr uint64_t kPage = 4096;
 
   void store(uint32_t pool, uint64_t offset, std::span<const uint8_t> bytes);
-  // From `offset` on there are zeros.
+  // The pool holds zeros from `offset` on.
   void zero_from(uint32_t pool, uint64_t offset);
-  // Compares `actual` with what the shadow has at `offset`, and takes it over: what differs is told of once.
+  // Compares `actual` with the shadow's bytes at `offset`, and takes it over: a difference is told of once.
   void compare(uint32_t pool, uint64_t offset, std::span<const uint8_t> actual, PoolDifference* difference);
-  // Whether the bytes are those of the shadow.
+  // Whether the shadow has the same bytes at `offset`.
   bool same(uint32_t pool, uint64_t offset, std::span<const uint8_t> actual) const;
-  // The pages of a pool that a store reached, ascending.
+  // Returns the numbers of the pool's pages that a store reached, ascending.
   std::vector<uint64_t> pages(uint32_t pool) const;
 
  private:
   using Page = std::array<uint8_t, kPage>;
-  // Of pages by number, of one pool.
+  // The pages of one pool, by number.
   using Pages = std::unordered_map<uint64_t, std::unique_ptr<Page>>;
   const Page& at(uint32_t pool, uint64_t page) const;
 

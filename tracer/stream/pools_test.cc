@@ -12,7 +12,7 @@ namespace {
 
 using Table = std::unique_ptr<powercut_ranges>;
 
-// What lies at an address: pool and offset; nothing: no pool.
+// The pool and offset at each address; an address without an entry lies in no pool.
 using Model = std::map<uint64_t, std::pair<uint32_t, uint64_t>>;
 
 TEST(Ranges, MapReplacesAndUnmapSplits) {

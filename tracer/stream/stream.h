@@ -1,7 +1,7 @@
 /* Encoder of the stream that binary tracers write (STREAM.md). Plain C without a C library: a Valgrind tool links it.
  *
- * One stream per file, not thread-safe. Bytes are gathered in the caller's buffer and handed to `write` when it is full
- * and at powercut_stream_flush. After a failed write nothing more is written and `failed` stays set. */
+ * One stream per file, not thread-safe. Bytes are gathered in the caller's buffer. `write` gets them when the buffer
+ * is full and at powercut_stream_flush. After a failed write nothing more is written and `failed` stays set. */
 #ifndef POWERCUT_TRACER_STREAM_STREAM_H_
 #define POWERCUT_TRACER_STREAM_STREAM_H_
 
@@ -98,7 +98,7 @@ typedef struct powercut_stream {
   int failed;
 } powercut_stream;
 
-/* Where and by whom: the thread's number and the stack's. */
+/* The place of a record: the number of its thread and the number of its stack. */
 typedef struct powercut_site {
   uint32_t thread;
   uint32_t stack;
@@ -109,7 +109,7 @@ typedef struct powercut_stream_frame {
   uint64_t offset;
 } powercut_stream_frame;
 
-/* The header; once, first. Preconditions: all fields but `used` and `failed` are set. */
+/* Writes the header; to be called once, first. Preconditions: all fields but `used` and `failed` are set. */
 void powercut_stream_begin(powercut_stream* stream);
 void powercut_stream_flush(powercut_stream* stream);
 
@@ -119,13 +119,13 @@ void powercut_stream_content(powercut_stream* stream, uint32_t pool, uint64_t of
 void powercut_stream_map(powercut_stream* stream, uint32_t pool, uint64_t address, uint64_t length, uint64_t offset);
 void powercut_stream_unmap(powercut_stream* stream, uint32_t kind, uint64_t address, uint64_t length);
 
-/* One that is longer than kPowercutMostStore becomes several pieces that end at line boundaries. */
+/* A store that is longer than kPowercutMostStore becomes several pieces that end at line boundaries. */
 void powercut_stream_store(powercut_stream* stream, powercut_site site, uint32_t flags, uint64_t address,
                            const void* bytes, uint64_t size);
 void powercut_stream_flush_line(powercut_stream* stream, powercut_site site, uint32_t kind, uint64_t address);
 void powercut_stream_fence(powercut_stream* stream, powercut_site site, uint32_t kind);
 void powercut_stream_load(powercut_stream* stream, powercut_site site, uint64_t address, uint64_t size);
-/* kPowercutThreadStart or kPowercutThreadEnd, and kPowercutCut. */
+/* `type`: kPowercutThreadStart, kPowercutThreadEnd or kPowercutCut. */
 void powercut_stream_plain(powercut_stream* stream, uint32_t type, powercut_site site);
 
 void powercut_stream_module(powercut_stream* stream, const char* path);
@@ -139,7 +139,7 @@ void powercut_stream_op_end(powercut_stream* stream, powercut_site site, uint32_
 void powercut_stream_marker(powercut_stream* stream, powercut_site site, const char* name);
 void powercut_stream_phase(powercut_stream* stream, powercut_site site, int explored, const char* name);
 
-/* The next two take what the caller still has to read in pieces: one record a call, at most kPowercutMostStore. */
+/* Writes one record. The caller passes a longer write in pieces of at most kPowercutMostStore bytes. */
 void powercut_stream_file_write(powercut_stream* stream, powercut_site site, uint32_t pool, uint64_t offset,
                                 const void* bytes, uint32_t size);
 /* `kind`: a powercut_stream_read. */
@@ -152,7 +152,7 @@ void powercut_stream_sync(powercut_stream* stream, powercut_site site, uint32_t 
 /* `which`: a powercut_stream_output. */
 void powercut_stream_output(powercut_stream* stream, uint32_t which, uint64_t size);
 void powercut_stream_note(powercut_stream* stream, uint32_t kind, const char* text);
-/* The end, flushed. */
+/* Writes the last record and flushes the stream. */
 void powercut_stream_end(powercut_stream* stream, uint32_t how, uint32_t status);
 
 #ifdef __cplusplus

@@ -13,7 +13,7 @@ constexpr int kHighDescriptor = 1000;
 
 }  // namespace
 
-// What is gathered is not written: powercut_stream_end() has done so, or must not.
+// The destructor drops gathered bytes: powercut_stream_end() has written them, or must not.
 StreamFile::~StreamFile() {
   if (file_ >= 0) close(file_);
 }

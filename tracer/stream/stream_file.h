@@ -1,5 +1,5 @@
-// The file that a stream is written to (STREAM.md), by a tracer that has a C library. C++11 without exceptions or RTTI,
-// as a Pin kit asks.
+// The file that a tracer with a C library writes its stream to (STREAM.md). C++11 without exceptions or RTTI, as a Pin
+// kit asks.
 #ifndef POWERCUT_TRACER_STREAM_STREAM_FILE_H_
 #define POWERCUT_TRACER_STREAM_STREAM_FILE_H_
 
@@ -19,8 +19,8 @@ class StreamFile {
   StreamFile(const StreamFile&) = delete;
   StreamFile& operator=(const StreamFile&) = delete;
 
-  // Makes the file anew and writes the header. False with errno when that cannot be done. The descriptor is out of the
-  // way of those that the program will get.
+  // Makes the file anew and writes the header; returns false with errno on an error. The descriptor has a high number,
+  // out of the way of the program's own descriptors.
   bool open(const char* path);
   powercut_stream* stream() { return &stream_; }
   int descriptor() const { return file_; }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kAgain[] = "Record it again, with the tracer of this build";
 
-// What follows the fixed fields of a record.
+// The part of a record behind its fixed fields.
 enum class Rest { kNothing, kText, kBytes, kFrames, kOperation };
 
 struct Layout {

@@ -1,4 +1,4 @@
-// Reads a stream (STREAM.md) record by record. Checks what it hands out: lengths, numbers of pools, modules and stacks.
+// Reads a stream (STREAM.md) record by record. Checks each record first: lengths, numbers of pools, modules and stacks.
 #ifndef POWERCUT_TRACER_STREAM_STREAM_READER_H_
 #define POWERCUT_TRACER_STREAM_STREAM_READER_H_
 
@@ -15,7 +15,7 @@
 
 namespace powercut {
 
-// One record, its fields by name; which are set follows from the type. Views are valid as long as the reader.
+// One record. The type says which fields are set. Views are valid as long as the reader.
 struct StreamRecord {
   powercut_record type{};
   uint8_t code = 0;
@@ -37,7 +37,7 @@ class StreamReader {
   StreamReader(const StreamReader&) = delete;
   StreamReader& operator=(const StreamReader&) = delete;
 
-  // The next record; false at the end, after a last record that is cut short (cut_short()), or at an error.
+  // Reads the next record. Returns false at the end, at a last record that is cut short (cut_short()), or on an error.
   bool next(StreamRecord* record);
   const std::optional<TraceError>& error() const { return error_; }
   bool cut_short() const { return cut_short_; }
@@ -46,7 +46,8 @@ class StreamReader {
   StreamReader(std::string path, const uint8_t* data, size_t size) : path_(std::move(path)), data_(data), size_(size) {}
   bool damaged(const std::string& what);
   bool parse(uint8_t type, std::span<const uint8_t> payload, StreamRecord* record);
-  // Checks that numbers refer to what was defined, and counts definitions.
+  // Checks that the numbers in a record refer to earlier definitions, and counts definitions. Returns the fault, or
+  // null.
   const char* wrong(const StreamRecord& record);
 
   const std::string path_;
