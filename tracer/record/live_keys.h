@@ -1,7 +1,7 @@
-// The keys that are in the table, as a mix draws them.
+// The keys that are in the table. A mix draws among them.
 //
-// Keys stay in the order of their insertion; an erased one leaves a gap. When more than half are gaps, the
-// list is compacted, so every operation costs O(1) amortised and a draw passes few gaps.
+// Keys stay in the order of their insertion; an erased key leaves a gap. The list is compacted when more than half of
+// it is gaps. Every operation therefore costs O(1) amortised, and a draw passes few gaps.
 //   uniform   every live key alike
 //   zipfian   rank by Gray et al., "Quickly generating billion-record synthetic databases" (SIGMOD 1994), as
 //             YCSB does, then scrambled: position mix(rank) mod n, so that popular keys lie anywhere
@@ -22,12 +22,12 @@
 
 namespace powercut {
 
-// Ranks 0..n-1 with probability proportional to 1 / (rank + 1)^theta.
+// Draws ranks 0..n-1 with probability proportional to 1 / (rank + 1)^theta.
 class Zipfian {
  public:
   explicit Zipfian(double theta);
   double theta() const { return theta_; }
-  // Precondition: n > 0. Costs as much as n differs from the draw before.
+  // Precondition: n > 0. The time is proportional to the difference between n and the n of the draw before.
   uint64_t draw(uint64_t n, Random& random);
 
  private:

@@ -1,6 +1,6 @@
-// Counts what operations read of the pool, which a trace does not hold: distinct lines of each operation, summed by
-// kind of operation, in explored phases, and operation by operation. Lines that the operation itself has stored to
-// before are not counted.
+// Counts the lines of the pool that operations read, since a trace holds no loads. A line counts once for an operation,
+// and not at all after the operation has stored to it. There are counts of each operation, and sums by kind of
+// operation over the explored phases.
 #ifndef POWERCUT_TRACER_RECORD_LOAD_COUNTER_H_
 #define POWERCUT_TRACER_RECORD_LOAD_COUNTER_H_
 
@@ -26,13 +26,13 @@ class LoadCounter {
     read_ = 0;
     each_.push_back(0);
   }
-  // Not called of an operation that a power cut of the scenario ended.
+  // end() is not called for an operation that a power cut of the scenario ended.
   void end(const char* kind, bool explored) {
     if (explored) lines_[kind] += read_;
     each_.back() = static_cast<uint32_t>(read_);
   }
   const std::map<std::string, uint64_t>& lines() const { return lines_; }
-  // Counts of every operation, in the order in which they began.
+  // The count of each operation, in the order in which the operations began.
   const std::vector<uint32_t>& each() const { return each_; }
 
  private:

@@ -1,6 +1,5 @@
-// The plan of scenarios/SCHEMA.md: which target to load and what to do with it.
-// Parsing is strict: an unknown key, a missing one or a value out of range is a usage error that names
-// the place in the plan ("scenario.phases[1].steps[0].from").
+// The plan of scenarios/SCHEMA.md: a target, and the workload for it. Parsing is strict: an unknown key, a missing key
+// or a value out of range is a usage error. The error names the place in the plan ("scenario.phases[1].steps[0].from").
 #ifndef POWERCUT_TRACER_RECORD_PLAN_H_
 #define POWERCUT_TRACER_RECORD_PLAN_H_
 
@@ -35,7 +34,7 @@ struct Mix {
   double theta = 0.99;  // in (0, 1); skew of zipfian and latest
 };
 
-// Limits of a thread that has a choice: its operations, and the alternatives of one of them.
+// Limits of a thread that has a choice: its operations, and the alternatives of one operation.
 inline constexpr size_t kMostChoosing = 8, kMostAlternatives = 64;
 
 enum class StepKind { kInsert, kUpdate, kErase, kLookup, kIncrement, kMaintain, kFill, kUntil, kMix, kAny };
@@ -57,12 +56,13 @@ struct Phase {
   bool explore = true;
   std::string cut_at;  // a mark, or empty
   std::vector<Step> steps;
-  // Operations of each thread, at the same time. `steps` is empty then; no fill, until or mix is among them.
+  // The operations of each thread, which run at the same time. `steps` is empty then. A thread has no fill, until or
+  // mix.
   std::vector<std::vector<Step>> threads;
   bool alike = false;  // clients that differ by the order of the threads are the same
 };
 
-// Which schedules of its threads a plan asks for.
+// The schedules of its threads that a plan asks for.
 struct Search {
   std::string kind = "bounded";         // a name that SCHEMA.md lists
   std::optional<uint32_t> preemptions;  // bounded: none is every schedule

@@ -1,5 +1,5 @@
-// The persistent pool as the engine maps it: zeroed memory at one fixed address, so that pointers that a target keeps
-// in it mean the same in every run.
+// The persistent pool as the engine maps it: zeroed memory at one fixed address. A target's pointers into the pool
+// therefore mean the same in every run.
 #ifndef POWERCUT_TRACER_RECORD_POOL_H_
 #define POWERCUT_TRACER_RECORD_POOL_H_
 
@@ -16,7 +16,7 @@ namespace powercut {
 
 class Pool {
  public:
-  // `where` names the scenario in messages. Usage error when `size` bytes are more than the machine has.
+  // `where` names the scenario in messages. Returns a usage error if the machine has less than `size` bytes.
   static Result<Pool> map(uint64_t size, const std::string& where);
   // Maps a watched pool (tracer/world/pool_memory.h): an access that no hook announces faults.
   static Result<Pool> map_watched(uint64_t size, const std::string& where);
@@ -25,9 +25,9 @@ class Pool {
   Pool& operator=(Pool&&) = delete;
   ~Pool();
 
-  // The address that the target is told.
+  // The address of the pool for the target.
   uint8_t* base() const { return base_; }
-  // The bytes, for the engine.
+  // The bytes of the pool, for the engine.
   const uint8_t* bytes() const { return watched_ ? pool_bytes() : base_; }
   bool watched() const { return watched_; }
   uint64_t size() const { return size_; }
@@ -40,9 +40,9 @@ class Pool {
   bool watched_;
 };
 
-// Usage error when a pool of `size` bytes is larger than the machine's memory.
+// Returns a usage error if a pool of `size` bytes is larger than the machine's memory.
 std::optional<EngineError> check_pool_size(uint64_t size, const std::string& where);
-// Bytes that this process may use at most: the machine's memory, or less in a limited control group.
+// Returns the most bytes that this process may use: the machine's memory, or less in a limited control group.
 uint64_t memory_limit();
 
 }  // namespace powercut

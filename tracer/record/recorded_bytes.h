@@ -1,7 +1,7 @@
-// Contents that a pool must have if the recorded stores are all that wrote to it.
+// The content that a pool must have if nothing but the recorded stores wrote to it.
 //
-// Code that did not go through the pass works as well as any, and leaves no trace of it: recovery would then be judged
-// on images that lack its stores. The pool itself is therefore the witness.
+// Stores of code that did not go through the pass are missing in the trace. Recovery would then be judged on images
+// that lack these stores. The pool itself is the witness: it holds them.
 #ifndef POWERCUT_TRACER_RECORD_RECORDED_BYTES_H_
 #define POWERCUT_TRACER_RECORD_RECORDED_BYTES_H_
 
@@ -22,10 +22,10 @@ class RecordedBytes {
   // `searched`: schedules of threads, if there are any, have been undone.
   RecordedBytes(uint64_t pool_size, bool searched);
 
-  // The events of the trace, in order.
+  // Takes the events of the trace, in order.
   void add(const Event& event);
 
-  // An error if the pool holds other bytes. `externals`: the calls into code that was not instrumented.
+  // Returns an error if the pool holds other bytes. `externals`: the calls into code that was not instrumented.
   std::optional<EngineError> unrecorded(const Pool& pool, const std::string& library,
                                         const std::vector<std::string>& externals) const;
 
@@ -37,7 +37,7 @@ class RecordedBytes {
   bool any_store_ = false;
   const bool searched_;
   bool undone_ = false;  // what comes now
-  // Mapped, so that a large pool costs only the pages that were written.
+  // The expected content. It is mapped, so that a large pool costs only the pages that were written.
   std::unique_ptr<uint8_t[], Unmap> bytes_;
 };
 

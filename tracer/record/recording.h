@@ -1,5 +1,5 @@
-// Runs a workload on a target and records it. Runs in a supervised child (supervisor.h): a target that dies
-// takes only the child with it.
+// Runs a workload on a target and records it, in a supervised child (supervisor.h). A target that dies takes only the
+// child with it.
 #ifndef POWERCUT_TRACER_RECORD_RECORDING_H_
 #define POWERCUT_TRACER_RECORD_RECORDING_H_
 
@@ -27,8 +27,8 @@ namespace powercut {
 // The trace's metadata: the plan, the target that was run, the pool, the seed and the engine.
 Json trace_metadata(const Plan& plan, const TargetLibrary& library, const powercut_traits& traits, const Pool& pool);
 
-// Where a recording goes. `recorder` writes to `writer` as well: stores, flushes, fences and marks are its part,
-// operations, phases and cuts are the recording's.
+// The destination of a recording. `recorder` also writes to `writer`: it adds stores, flushes, fences and marks, and
+// the recording adds operations, phases and cuts.
 struct Capture {
   TraceWriter& writer;
   Recorder& recorder;
@@ -54,8 +54,8 @@ class PhaseOfThreads {
 
 class Recording {
  public:
-  // Everything outlives the recording. Without a capture the same workload runs and nothing is written down, which
-  // is what the cost of recording is measured against.
+  // All arguments outlive the recording. Without a capture the workload runs and nothing is written: the cost of
+  // recording is measured against such a run.
   Recording(const Plan& plan, const TargetLibrary& library, const TargetConfig& config, bool checks_exists,
             const Pool& pool, const Capture* capture, Progress& progress, Announcer* announcer = nullptr,
             PhaseOfThreads* threads = nullptr);
@@ -63,10 +63,10 @@ class Recording {
   Recording& operator=(const Recording&) = delete;
   ~Recording();
 
-  // format, open, the whole workload, close. An error leaves a trace that must not be kept.
+  // Runs format, open, the whole workload and close. After an error, the trace must not be kept.
   std::optional<EngineError> run();
 
-  // How often each mark was reached in explored phases.
+  // The number of times that each mark was reached in explored phases.
   using Marks = std::map<std::string, uint64_t, std::less<>>;
   const Marks& marks() const { return marks_; }
 
@@ -85,14 +85,14 @@ class Recording {
   std::optional<EngineError> cut(const Operation& operation);
   std::optional<EngineError> missing_marks() const;
   EngineError missing_cut() const;  // of the phase that ended
-  // What a body keeps on its stack must need no destructor: a cut leaves it by siglongjmp.
-  // Calls the target between kOpBegin and kOpEnd. `result` becomes the value of kOpEnd.
+  // Calls the target between kOpBegin and kOpEnd. `result_` becomes the value of kOpEnd. Objects on the stack of `body`
+  // must need no destructor: a cut leaves `body` by siglongjmp.
   template <typename Body>
   Outcome call(const Call& call, std::string_view description, Body&& body);
   Outcome lookup(uint64_t key, powercut_status* status);
   EngineError threw(std::string_view description) const;
   void on_mark(const char* name);
-  // For pool_traps.h.
+  // Callbacks for pool_traps.h.
   static bool in_a_call(uint64_t pc);
   static void give_up(const std::string& what, const void* pc, const void* frame);
   static void hang(const void* pc, const void* frame);

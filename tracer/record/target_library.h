@@ -25,7 +25,7 @@ class TargetConfig {
 
   const powercut_config* get() const { return &config_; }
   const DataSizes& sizes() const { return sizes_; }
-  // The target's sentence about the configuration, empty if it gave none.
+  // Returns the target's sentence about the configuration; empty if the target gave none.
   std::string problem() const;
   void clear_problem() { error_[0] = '\0'; }
 
@@ -40,25 +40,26 @@ class TargetConfig {
 
 class TargetLibrary {
  public:
-  // Opens `path` and checks the whole interface; every problem is one usage error. The library stays
-  // loaded until the process ends: its threads and destructors are not ours to know.
+  // Opens `path` and checks the whole interface; every problem is a usage error. The library stays loaded until the
+  // process ends, since nobody here knows its threads and destructors.
   static Result<TargetLibrary> load(const std::string& path);
 
-  // All functions that are not optional are there: a map without update or erase answers UNSUPPORTED.
+  // The functions of the target. Only optional functions may be null: a map without update or erase answers
+  // UNSUPPORTED.
   const powercut_target& target() const { return *target_; }
-  // Whether the target offers such an operation. An offered operation may still answer UNSUPPORTED.
+  // Whether the target offers operations of this kind. An offered operation may still answer UNSUPPORTED.
   bool has(OpKind kind) const;
   // The sizes that the target declares, its favourite first; empty where it declares none.
   const std::vector<powercut_sizes>& sizes() const { return sizes_; }
   const std::string& path() const { return path_; }
-  // The function that draws a table for people (powercut/draw.h), or null: it is optional.
+  // The function that draws a table for people (powercut/draw.h); null if the target has none.
   powercut_target_draw_fn draw() const { return draw_; }
-  // Threads of the table's own, or null: they are optional.
+  // The table's own threads; null if the target has none.
   const powercut_background* background() const { return background_; }
-  // Absolute path of the loaded file.
+  // The absolute path of the loaded file.
   const std::string& resolved_path() const { return resolved_; }
 
-  // The device that the pool is; POWERCUT_MEMORY where it is none.
+  // Returns the device that the pool is; POWERCUT_MEMORY if the pool is no device.
   Result<powercut_device> device(TargetConfig& config) const;
 
   // Checks name and variant and asks the target for its traits, which also checks the configuration.
@@ -77,14 +78,14 @@ class TargetLibrary {
   powercut_target_device_fn device_ = nullptr;
 };
 
-// An insert; of a table of counters, an increment by the value's number, which is the same of a key that is absent.
+// Inserts a key. In a table of counters, increments the key by the value's number: an absent key then has this number.
 powercut_status insert_into(const powercut_target& target, powercut_table* table, powercut_bytes key,
                             powercut_bytes value);
 
-// [target] An insert, update, erase or maintain: `kind` says which, and `command` is maintain's.
+// [target] Calls the target's insert, update, erase or maintain, as `kind` says. `command` is for maintain.
 powercut_status call_change(const powercut_target& target, powercut_table* table, OpKind kind, powercut_bytes key,
                             powercut_bytes value, const char* command);
-// "OK", "NOT_FOUND", ...
+// Returns "OK", "NOT_FOUND", ...
 const char* status_name(powercut_status status);
 Json traits_json(const powercut_traits& traits);
 

@@ -1,8 +1,8 @@
-// A scenario as a stream of operations, made on the fly: what comes next depends on what the table answered
-// (a fill ends when it is FULL, a mix draws among the keys that are live).
+// A scenario as a stream of operations, made on the fly. The next operation depends on the table's answers: a fill ends
+// when the table is FULL, and a mix draws among the live keys.
 //
-// The caller asks next(), runs what it gets, reports it by completed() or interrupted(), and tells of every
-// mark that was reached by mark().
+// The caller takes an operation from next(), runs it, and reports its end by completed() or interrupted(). The caller
+// reports every mark that is reached by mark().
 #ifndef POWERCUT_TRACER_RECORD_WORKLOAD_H_
 #define POWERCUT_TRACER_RECORD_WORKLOAD_H_
 
@@ -31,9 +31,9 @@ struct Operation {
   uint32_t value_size = 0;     // of the value, in bytes; 0: as the scenario draws it
 };
 
-// "insert of key 17", or "of key zeros", for messages.
+// Returns "insert of key 17" or "insert of key zeros", for messages.
 std::string describe(const Operation& operation);
-// Writes the description into `out`, whose memory is used again: every operation is described before it runs.
+// Writes the description into `out`. Each operation is described before it runs, so the memory of `out` is used again.
 void describe(const Operation& operation, std::string* out);
 
 class Workload {
@@ -43,13 +43,13 @@ class Workload {
     std::optional<Operation> operation;  // ... this is to be run; neither: the workload is over
   };
 
-  // `scenario` outlives the workload. `checks_exists`: the target answers EXISTS to an insert of a present
-  // key, so a scenario may do that.
+  // `scenario` outlives the workload. `checks_exists`: a scenario may insert a present key, since the target answers
+  // EXISTS.
   Workload(const Scenario& scenario, uint64_t seed, bool checks_exists);
 
-  // Precondition: the operation before was reported.
+  // Precondition: the end of the operation before was reported.
   Result<Item> next();
-  // The operation that next() gave ended with `status`. An error: the scenario does not fit the target.
+  // The operation from next() ended with `status`. Returns an error if the scenario does not fit the target.
   std::optional<EngineError> completed(powercut_status status);
   // The power was cut within the operation: its step is over. `present`: the table still or already has the
   // operation's key (ignored for kMaintain).
@@ -66,15 +66,15 @@ class Workload {
   void next_step();
   void moved();  // phase_ or step_ changed
   EngineError misfit(const std::string& what) const;
-  // The error of a scenario that is right, for a target that cannot do `need`.
+  // Returns the error of a correct scenario for a target that lacks `need`.
   EngineError lacks(const std::string& what, std::string need) const;
   void answered(const Operation& operation);
   // "its key has 16 bytes, its value 4096".
   std::string sizes_of(const Operation& operation) const;
-  // Whether an operation of this kind has had another answer than UNSUPPORTED.
+  // Whether an operation of this kind has got another answer than UNSUPPORTED.
   bool supports(const Operation& operation) const;
 
-  // The next operation of the current step; nothing when the step is over.
+  // Returns the next operation of the current step; nothing if the step is over.
   Result<std::optional<Operation>> advance();
   Result<std::optional<Operation>> key_operation();
   Result<std::optional<Operation>> mix_operation();

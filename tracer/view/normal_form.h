@@ -1,6 +1,6 @@
-// The normal form of a trace: what every tracer must agree on, however many instructions a copy became.
-// At every fence and operation boundary it lists the lines whose visible or durable bytes changed since the
-// one before. Only content and durability are compared: no stacks, no split of stores, no addresses of code.
+// The normal form of a trace, on which all tracers must agree, however many instructions a copy became. At every fence
+// and operation boundary it lists the lines whose visible or durable bytes changed since the last boundary. Only
+// content and durability are compared: no stacks, no split of stores, no addresses of code.
 //
 //   op-begin t0 insert key 0a0b… value …
 //     line 0x40 visible 00…ff floor 00…00
@@ -29,7 +29,7 @@ namespace powercut {
 
 class NormalForm {
  public:
-  // The text that `event` adds, often empty.
+  // Returns the text that `event` adds; it is often empty.
   std::string add(const Event& event);
 
  private:
@@ -52,7 +52,7 @@ class NormalForm {
   void fence(uint32_t thread);
   void raise(uint64_t line, const Content& content);
   void raise(uint64_t addr, const Byte& byte);
-  // The changed lines, and forgets the changes.
+  // Returns the text of the changed lines, and forgets the changes.
   std::string changes();
 
   std::map<uint64_t, Line> lines_;

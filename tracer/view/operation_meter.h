@@ -1,9 +1,9 @@
-// Measures single operations of a trace: what the worst of them did, and where it went too far. Claims such as
-// `insert.fences <= 2` (checker/CLAIMS.md) are judged from it.
+// Measures single operations of a trace: the worst operation, and the place where it went too far. Claims such as
+// `insert.fences <= 2` (checker/CLAIMS.md) are judged from these measures.
 //
-// Sums over a run hide the one insert that takes a third fence. Every operation is therefore measured by itself. The
-// operation that is furthest from the claim is told with the event that took it beyond: its source line is the line to
-// look at.
+// Sums over a run hide the one insert that takes a third fence. Every operation is therefore measured by itself. A
+// result names the operation that is furthest from the claim, and the event that took it beyond the claim. The source
+// line of this event is the line to look at.
 //
 // Known inaccuracies: `items` counts keys that an acknowledged insert or a lookup showed. If a scenario's power cut
 // ended an operation, its effect is not known until its key is looked up. Operations that were cut are not measured,
@@ -45,7 +45,7 @@ struct Quantity {
   int selector = -1;      // index of the selector, or none
 };
 
-// Which stores and which marks are meant.
+// The stores and the marks that a quantity counts.
 struct Selector {
   absl::flat_hash_set<std::pair<uint32_t, uint64_t>> frames;  // (module, offset): a frame of a store's stack
   std::vector<std::string> marks;                             // globs
@@ -72,12 +72,12 @@ Result<MeasureRequest> parse_measure_request(const std::string& path);
 class OperationMeter {
  public:
   using Stack = std::function<std::span<const Frame>(uint32_t)>;
-  // `explored`: whether what comes before the first phase is explored. `lines_read`: of each operation, by its index;
-  // null when nobody counted. All arguments outlive the meter.
+  // `explored`: whether the events before the first phase are explored. `lines_read`: the count of each operation, by
+  // its index; null if nobody counted. All arguments outlive the meter.
   OperationMeter(const MeasureRequest& request, bool explored, const std::vector<uint32_t>* lines_read, Stack stack);
 
   void add(const Event& event);
-  // `measured` events, one for each measure, in their order.
+  // Returns a `measured` event for each measure, in the order of the measures.
   std::vector<Json> results() const;
 
  private:

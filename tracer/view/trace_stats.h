@@ -1,4 +1,4 @@
-// Counts what a trace holds, by kind of operation: the counters of `record` and `stats`.
+// Counts the events of a trace by kind of operation, for `record` and `stats`.
 #ifndef POWERCUT_TRACER_VIEW_TRACE_STATS_H_
 #define POWERCUT_TRACER_VIEW_TRACE_STATS_H_
 
@@ -28,14 +28,14 @@ struct OperationCounters {
 class TraceStats {
  public:
   void add(const Event& event);
-  // After the last event.
+  // Call finish() after the last event.
   void finish();
 
-  // By kind of operation; "none" is what happened outside of operations.
+  // Counters by kind of operation; "none" counts the events outside of operations.
   using Table = std::map<std::string, OperationCounters>;
   const Table& all() const { return all_; }
   const Table& explored() const { return explored_; }  // phases with explore = true
-  // How often each mark was reached in explored phases.
+  // The number of times that each mark was reached in explored phases.
   const std::map<std::string, uint64_t>& marks() const { return marks_; }
   uint64_t operations() const;
   uint64_t events() const { return events_; }
@@ -60,7 +60,7 @@ class TraceStats {
   uint64_t events_ = 0;
 };
 
-// Reads the whole trace; the reader's error, if any, is the result.
+// Reads the whole trace; returns its counts, or the reader's error.
 Result<TraceStats> stats_of(TraceReader& reader);
 
 }  // namespace powercut
