@@ -17,8 +17,8 @@ _HEADER = """\
 Written from the `--help` of every command.
 
 Exit codes of every command: 0 clean and complete, 1 findings, 2 usage or configuration, 3 incomplete or
-unknown. Of several runs the worst counts, in the order 2, 1, 3, 0. Data goes to stdout; messages and
-progress go to stderr; `NO_COLOR` is honoured.
+unknown. If there are several runs, the worst counts, in the order 2, 1, 3, 0. Data goes to stdout;
+messages and progress go to stderr; `NO_COLOR` is honoured.
 """
 _WIDTH = 100
 

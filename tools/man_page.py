@@ -48,7 +48,7 @@ def render() -> str:
         for name in root.list_commands(context):
             lines += _command(root.get_command(context, name), name, context)
     return "\n".join(
-        [*lines, ".SH EXIT STATUS", "Of several runs the worst counts, in the order 2, 1, 3, 0.", _EXIT_CODES, ""]
+        [*lines, ".SH EXIT STATUS", "Several runs: the worst one counts, in the order 2, 1, 3, 0.", _EXIT_CODES, ""]
     )
 
 

@@ -66,7 +66,7 @@ class ProgramOptions:
         metavar="CMD",
         group=JUDGE,
         judging=True,
-        help="prints the contents after recovery; compared with what the marked operations allow.",
+        help="prints the contents after recovery; compared with the contents that the marked operations allow.",
     )
     cwd: Path | None = program_row(
         "--cwd",
@@ -80,7 +80,7 @@ class ProgramOptions:
         group=JUDGE,
         judging=True,
         help="uses each recovered pool (writes, deletes, looks again), after --dump; it must end with "
-        "status 0, and what it prints is compared as well. May be repeated.",
+        "status 0, and its output is compared as well. May be repeated.",
     )
     probe_script: str | None = program_row(
         "--probe-script",
@@ -94,7 +94,7 @@ class ProgramOptions:
         default=False,
         group=JUDGE,
         judging=True,
-        help="the order counts in which --dump and --probe print their lines, as in a queue or a list.",
+        help="the order of the lines that --dump and --probe print counts, as in a queue or a list.",
     )
     timeout: str = program_row(
         "--timeout",
@@ -116,7 +116,7 @@ class ProgramOptions:
         group=FAR,
         judging=True,
         again="always",
-        help="crash images that are tried of a crash point where not all can be.",
+        help="crash images that are tried at a crash point that has too many to try all.",
     )
     pool: list[str] | None = program_row(
         "--pool",
@@ -155,7 +155,7 @@ class ProgramOptions:
         "--ops",
         metavar="CMD",
         group=RUN,
-        help="a driver that runs beside the recorded command; what it prints is the command's input.",
+        help="a driver that runs beside the recorded command; its output is the command's input.",
     )
     ops_file: str | None = program_row(
         "--ops-file",
@@ -168,21 +168,21 @@ class ProgramOptions:
         "--ack",
         metavar="REGEX",
         group=RUN,
-        help="a line of the recorded command's output that matches acknowledges what was asked for "
-        "before it. What lies between two such lines is one operation, which --dump must show whole or not at all.",
+        help="a matching line of the recorded command's output acknowledges all work before it. The work between "
+        "two such lines is one operation, which --dump must show whole or not at all.",
     )
     tracer: str | None = row(
         "--tracer",
         metavar="T",
         group=RUN,
         choices=tuple(TRACERS),
-        help=f"What records: {', '.join(TRACERS)}.  [default: llvm for what was built with it, else valgrind]",
+        help=f"The tracer: {', '.join(TRACERS)}.  [default: llvm for a program built with it, else valgrind]",
     )
     name: str | None = program_row(
         "--name",
         metavar="NAME",
         group=PRINT,
-        help="what reports call it.  [default: its file]",
+        help="the program's name in reports.  [default: its file]",
     )
     threads: str = program_row(
         "--threads",
@@ -222,7 +222,7 @@ class ProgramOptions:
         default=False,
         group=RUN,
         help="begin with the pools as they are, and leave them as the recorded command left them. "
-        "Otherwise it begins without pool files, and those that are there are put aside for the run.",
+        "Without the option, the command begins without pool files: existing files are put aside for the run.",
     )
 
     def named(self) -> list[str]:

@@ -212,8 +212,8 @@ def device_layout(*, sector_size: int | None, unit: int | None) -> Device | None
             )
     if made.sector_size * made.unit > MOST_UNIT:
         raise UsageError(
-            f"an atomic write unit of {made.sector_size * made.unit} bytes is more than a page of {MOST_UNIT}, and the "
-            "kernel promises nothing of what it writes in several pieces",
+            f"an atomic write unit of {made.sector_size * made.unit} bytes is more than a page of {MOST_UNIT}, and a "
+            "write of several pages may be torn between them",
             where=f"--atomic-unit {made.unit}",
             next_step=f"Write {MOST_UNIT // made.sector_size} or less.",
         )

@@ -22,7 +22,7 @@ def test_an_appendix_end_to_end(folder: Path, capsys: pytest.CaptureFixture[str]
         assert f"\\item[{fact}" in written
     assert "No claim is written down for this target." in written
     assert "It does not apply to patterns:hardened: scenario map\\_costs" in written, "its table is too small"
-    assert "Of patterns no figure of a paper is measured." in written
+    assert "No figure of the paper of patterns is measured." in written
     assert f"\\input{{{appendix.BODY}}}" in (folder / "out" / "appendix" / appendix.DOCUMENT).read_text()
     with (folder / "out" / "appendix" / "necessity.csv").open(newline="") as file:
         sites = list(csv.DictReader(file))

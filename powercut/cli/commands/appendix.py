@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
 
 @grouped
 def appendix(
-    target: Annotated[list[str], typer.Argument(metavar="TARGET[:VARIANT]...", help="What the paper is about.")],
+    target: Annotated[list[str], typer.Argument(metavar="TARGET[:VARIANT]...", help="The targets of the paper.")],
     scenario: shared.Scenarios = None,
     *,
     exploring: Annotated[shared.Exploring, Only("model", "nested", "seed", "atoms")],
@@ -150,7 +150,7 @@ def _cost(selection: Selection, names: Sequence[str], seed: int, context: Contex
 
 def _fidelity(name: str, measured: Measured) -> bool:
     if name not in figures.schemes():
-        measured.lacks("Fidelity", f"Of {name} no figure of a paper is measured.")
+        measured.lacks("Fidelity", f"No figure of the paper of {name} is measured.")
         return True
     measured.fidelity += figures.measure(name)
     return True

@@ -49,8 +49,8 @@ def audit(
 ) -> None:
     """Compare the engine's predictions with plain runs on random legal crash images.
 
-    Draws K images uniformly from all legal crash states, runs recovery and every query on each in a fresh
-    process on the target's uninstrumented library, and compares all results with what the engine predicts.
+    Draws K images uniformly from all legal crash states. Runs recovery and every query on each image, in a fresh
+    process, on the target's uninstrumented library. Compares all results with the engine's predictions.
     Targets and scenarios are chosen as for 'powercut run'. A target without an uninstrumented library runs
     on its instrumented one with the hooks off, and the output says so. The result is kept as audit.json in the
     output folder, where the HTML report finds it.

@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 
 def cost(
-    target: Annotated[list[str], typer.Argument(metavar="TARGET[:VARIANT]...", help="What to measure.")],
+    target: Annotated[list[str], typer.Argument(metavar="TARGET[:VARIANT]...", help="Targets to measure.")],
     scenario: shared.Scenarios = None,
     latency_: Annotated[
         list[str] | None,
@@ -34,7 +34,7 @@ def cost(
             "--latency",
             metavar="MODEL",
             show_default=False,
-            help=f"Of {', '.join(latency.PRESETS)}, or read=200,write=600,fence=0 (ns); may be repeated.  "
+            help=f"Latencies: {', '.join(latency.PRESETS)}, or read=200,write=600,fence=0 (ns); may be repeated.  "
             "[default: those of the target's paper]",
         ),
     ] = None,
@@ -42,7 +42,7 @@ def cost(
     out: shared.Out = shared.DEFAULT_OUT,
     format: Annotated[
         str,
-        typer.Option("--format", metavar="LIST", help=f"What to make beside the records, of: {', '.join(_FORMATS)}."),
+        typer.Option("--format", metavar="LIST", help=f"Reports to write beside the records: {', '.join(_FORMATS)}."),
     ] = "text,svg",
     json: shared.Json = False,
 ) -> None:

@@ -30,11 +30,11 @@ def explain(
 ) -> None:
     """Minimise findings, and look for their root cause.
 
-    For each: the fewest operations that show it, the two stores whose order is missing, and a flush, a fence or an
-    order that mends it, tried on the trace. Where no order can, it says so. The findings' files keep the answer,
-    and 'powercut report' shows it.
+    For each finding: the fewest operations that show it, and the two stores whose order is missing. Then a flush, a
+    fence or an order that mends it, tried on the trace. If no order mends it, the answer says so. The findings' files
+    keep the answer, and 'powercut report' shows it.
 
-    Exit code: 0 all were explained, 2 one cannot be, 3 powercut itself failed.
+    Exit code: 0 all findings were explained, 2 a finding cannot be explained, 3 powercut itself failed.
     """
     records = [_one(file, trusted=trust) for file in finding]
     if json:

@@ -47,19 +47,19 @@ def fidelity(
     format: Annotated[
         str,
         typer.Option(
-            "--format", metavar="LIST", help=f"What to make, of: {', '.join(_FORMATS)}. All but text needs --out."
+            "--format", metavar="LIST", help=f"Reports to write: {', '.join(_FORMATS)}. All but text needs --out."
         ),
     ] = "text",
 ) -> None:
     """Measure the papers' figures that depend on no machine.
 
-    Each is shown beside the paper's number; then what the operations of each scheme cost, and a model of their
+    Shows each figure beside the paper's number. Then shows the cost of each scheme's operations, and a model of their
     latency on persistent memory.
 
-    A row says yes or no where a paper prints the figure, and ours where none does, or where its
-    table is too small to judge it by.
+    A row says yes or no where a paper prints the figure. It says ours where no paper prints the figure, or where the
+    paper's table is too small to judge it by.
 
-    Exit code: 0 all reproduced, 1 one was not, 3 a measurement failed.
+    Exit code: 0 all figures were reproduced, 1 a figure was not, 3 a measurement failed.
     """
     formats = output.parse_formats(format, known=_FORMATS)
     if out is None and formats - {"text"}:

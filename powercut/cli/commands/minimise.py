@@ -67,14 +67,14 @@ def minimise_finding(
     """Find the smallest workload that still shows a finding's bug.
 
     Smaller plans are recorded and explored: fewer operations first, then a smaller configuration, a shorter trace, an
-    earlier crash point and fewer lost stores. The bug is the same while it violates the same invariant and what is lost
-    is lost at the same places of the source.
+    earlier crash point and fewer lost stores. The bug is the same while it violates the same invariant and its lost
+    stores have the same places in the source.
 
-    Of a program that was recorded with --ops-file, lines of that file are taken away, and what is left is written
+    If a program was recorded with --ops-file, lines of that file are taken away. The lines that are left are written
     beside FINDING.json, with the ending .ops.
 
-    Exit code: 1 when the bug shows, 0 when the finding's workload does not show it any more, 2 when it cannot be
-    minimised, 3 when powercut itself failed.
+    Exit code: 1 the bug shows, 0 the finding's workload does not show it any more, 2 the finding cannot be minimised,
+    3 powercut itself failed.
     """
     content = reproduce.load(finding, trusted=trust)
     if content.program:
@@ -82,7 +82,7 @@ def minimise_finding(
             raise UsageError(
                 "a program's workload is no scenario",
                 where="--save-scenario",
-                next_step="Leave it out: what is left of its operations is written beside the finding.",
+                next_step="Leave it out: the lines that are left are written beside the finding.",
             )
         code = minimise_lines(content, finding, out=out, limits=parse_limit(limit), json=json, trusted=trust)
         raise typer.Exit(code)

@@ -63,16 +63,16 @@ def necessity(
     out: shared.Out = shared.DEFAULT_OUT,
     format: Annotated[
         str,
-        typer.Option("--format", metavar="LIST", help=f"What to make beside the records, of: {', '.join(_FORMATS)}."),
+        typer.Option("--format", metavar="LIST", help=f"Reports to write beside the records: {', '.join(_FORMATS)}."),
     ] = "text",
     json: shared.Json = False,
 ) -> None:
     """Drop each flush and each fence in turn, explore again, and tell which are needed.
 
-    A site is necessary when a run without it has a finding that no run with it has, redundant when every run that
-    reaches it provably has the same crash states without it, and otherwise not shown by this workload
-    (docs/necessity.md). Scenarios are chosen as for 'powercut run'. Each necessary site comes with the finding that
-    proves it, which 'powercut reproduce' replays.
+    A site is a place that flushes or fences. It is necessary if a run without it has a finding that no run with it
+    has. It is redundant if every run that reaches it provably has the same crash states without it. In all other cases
+    it is not shown by this workload (docs/necessity.md). Scenarios are chosen as for 'powercut run'. Each necessary
+    site comes with the finding that proves it, which 'powercut reproduce' replays.
 
     The record goes to OUT/necessity, and 'powercut report OUT' shows it.
 

@@ -35,8 +35,8 @@ Client = Annotated[
         "--client",
         metavar="TxN",
         show_default=False,
-        help="Instead of scenarios from files: every client of T threads with N operations each, such as 2x2, in a run "
-        "for each first operation of thread 1. --scenario then chooses some of these, or single clients.",
+        help="Instead of scenarios from files: every client of T threads with N operations each, such as 2x2. Each "
+        "first operation of thread 1 gets a run of its own. --scenario then chooses some runs, or single clients.",
         rich_help_panel=RUN,
     ),
 ]
@@ -73,7 +73,7 @@ _USUAL = {
     "recover": "Recovers from a crash image; status 0: it is good.",
     "check": "Checks what recovery left; --dump CMD prints it.",
     "model": f"Persistency: {', '.join(MODELS)}.  [default: {DEFAULT_MODEL}]",
-    "fail_on": "What counts as findings too, such as redundant-flush.",
+    "fail_on": "Kinds that count as findings too, as redundant-flush.",
     "budget": "A time (60s, 5m) for all, or executions (20000x) a run.",
     "explain": "Findings of a run whose root cause is looked for.",
     "format": "Reports to write: text, html, json, sarif, junit, …",
@@ -89,7 +89,7 @@ def register(app: typer.Typer) -> None:
 def run(
     target: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TARGET[:VARIANT]", show_default=False, help="What to judge.", rich_help_panel=RUN),
+        typer.Argument(metavar="TARGET[:VARIANT]", show_default=False, help="Targets to judge.", rich_help_panel=RUN),
     ] = None,
     scenario: shared.Scenarios = None,
     *,
@@ -110,13 +110,13 @@ def run(
     first variant. Without --scenario: the core scenarios of each target. With --scenario, --client or --all instead of
     TARGET: every target of powercut that it fits, hardened and published.
 
-    Scenarios with threads are judged for every schedule and every crash state; --client makes them of every small
-    program of threads.
+    Scenarios with threads are judged for every schedule and every crash state; --client makes a scenario of every
+    small program of threads.
 
     Program mode judges any program instead: --record CMD --recover CMD --pool FILE, or --device FILE for one that
     writes its file by system calls (docs/program-mode.md).
 
-    Exit code: 0 clean and complete, 1 findings, 2 usage, 3 incomplete or unknown. Of several runs the
+    Exit code: 0 clean and complete, 1 findings, 2 usage, 3 incomplete or unknown. If there are several runs, the
     worst counts, in the order 2, 1, 3, 0. Findings that --baseline knows or that are suppressed do not count.
     """
     chosen = replace(exploring.options(), schedules=scheduling.options(), keep_going=judging.keep_going)

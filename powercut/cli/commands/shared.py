@@ -88,9 +88,9 @@ Explain = Annotated[
         "--explain",
         metavar="N",
         min=0,
-        help="Findings of each run to minimise and to look for the root cause of, with a fix that is tried. "
+        help="Findings of each run that are minimised and get a root cause, with a fix that is tried. "
         "[default: 3, and 4 of one variant in all; 1 of each variant where more than 8 are judged; with a --budget of "
-        "time, 0, of a program what the budget has time for]",
+        "time, 0, for a program as many as the budget has time for]",
         show_default=False,
         rich_help_panel=FAR,
     ),
@@ -112,7 +112,7 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="LIST",
-        help=f"What to make of the runs, of: {', '.join(output.FORMATS)}.",
+        help=f"Reports to write: {', '.join(output.FORMATS)}.",
         rich_help_panel=PRINT,
     ),
 ]
@@ -144,8 +144,8 @@ Since = Annotated[
     typer.Option(
         "--since",
         metavar="REV",
-        help="Explore only what changed since a git revision that a gate has judged: compiled code, scenario, options. "
-        "All else comes from the cache.",
+        help="Explore only runs that changed since a git revision that a gate has judged: by code, scenario or "
+        "options. Other results come from the cache.",
         show_default=False,
         rich_help_panel=FAR,
     ),
@@ -156,8 +156,8 @@ RaceModel = Annotated[
         "--model",
         metavar="M",
         show_default=False,
-        help="Of a scenario with threads: the persistency model that the trace will be explored with; it says at "
-        "which moments a power cut matters.  [default: adr]",
+        help="For a scenario with threads: the persistency model that the trace will be explored with. The model says "
+        "at which moments a power cut matters.  [default: adr]",
         rich_help_panel=RUN,
     ),
 ]
@@ -168,8 +168,8 @@ Watchdog = Annotated[
         metavar="SECONDS",
         min=0.1,
         max=86400,
-        help="Wall-clock limit of one recovery or query, and of an operation while it is recorded. What exceeds it is "
-        "blocked: the run ends, and its verdict is unknown.  [default: 60]",
+        help="Wall-clock limit of one recovery or query, and of an operation while it is recorded. Beyond the limit "
+        "the run ends as blocked, and its verdict is unknown.  [default: 60]",
         show_default=False,
         rich_help_panel=FAR,
     ),
@@ -197,8 +197,8 @@ FailOn = Annotated[
     typer.Option(
         "--fail-on",
         metavar="KIND",
-        help="What counts as findings too: redundant-flush, redundant-fence, never-persisted, claims (that fail). "
-        "Repeat it, or separate them by commas.",
+        help="Kinds that count as findings too: redundant-flush, redundant-fence, never-persisted, claims (that fail). "
+        "Repeat the option, or separate kinds by commas.",
         show_default=False,
         rich_help_panel=JUDGE,
     ),
@@ -233,15 +233,15 @@ class Exploring:
         least=0,
         most=options.MOST_NESTED,
         show_default=f"{options.DEFAULT_NESTED}; of a program 0",
-        help=f"Power cuts inside recovery, at most {options.MOST_NESTED}; 0: no cut. Of a program, which runs under "
-        "Valgrind for that, at most one.",
+        help=f"Power cuts inside recovery, at most {options.MOST_NESTED}; 0: no cut. A program can have one such cut: "
+        "its recovery then runs under Valgrind.",
         group=FAR,
     )
     budget: str | None = row(
         "--budget",
         metavar="LIMIT",
         help="A time for the whole command (60s, 5m, 1h), which its runs share fairly, or executions of each run "
-        "(20000x). Of a recorded program a time is to explore and to explain. A run that reaches its limit is sampled.",
+        "(20000x). For a program, the time covers exploring and explaining. A run that reaches its limit is sampled.",
         group=FAR,
     )
     step_budget: StepBudget = None
