@@ -1,4 +1,4 @@
-// How an exploration ended, whatever its subject: at its end, or earlier, and for which reason.
+// The end of an exploration of any subject: complete, or earlier, with the reason.
 #ifndef POWERCUT_CHECKER_EXPLORATION_ENDED_H_
 #define POWERCUT_CHECKER_EXPLORATION_ENDED_H_
 

@@ -65,7 +65,7 @@ class PerformanceBugs {
   Persisting persisting() const;
 
  private:
-  // The flushes and fences of one call stack, or of one instruction, and how many of them did nothing.
+  // The flushes and fences of one call stack, or of one instruction, and the number that did nothing.
   struct Way {
     PerformanceBug flushes, fences;
   };

@@ -1,4 +1,4 @@
-// The functions of the instrumented modules that store to memory that may be persistent, and which of them were
+// The functions of the instrumented modules that store to memory that may be persistent. Says which functions were
 // reached: by the recorded operations, or by a recovery or a query of the exploration.
 #ifndef POWERCUT_CHECKER_EXPLORATION_REACHED_STORES_H_
 #define POWERCUT_CHECKER_EXPLORATION_REACHED_STORES_H_

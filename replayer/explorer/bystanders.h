@@ -1,7 +1,7 @@
-// Which bystanders (subject.h) are asked, and how. A bystander can answer something new only where the intruder stores
-// to bytes that its key's first query loads; so the stores that the intruder leaves (its *wake*) are intersected with
-// these loads. If the first queries of some keys change nothing, one execution of the intruder serves the bystanders of
-// all these keys.
+// Chooses the bystanders (subject.h) that are asked, and asks them. A bystander can answer something new only where the
+// intruder stores to bytes that its key's first query loads; so the stores that the intruder leaves (its *wake*) are
+// intersected with these loads. If the first queries of some keys change nothing, one execution of the intruder serves
+// the bystanders of all these keys.
 #ifndef POWERCUT_REPLAYER_EXPLORER_BYSTANDERS_H_
 #define POWERCUT_REPLAYER_EXPLORER_BYSTANDERS_H_
 
@@ -16,7 +16,7 @@ namespace powercut {
 
 class Bystanders {
  public:
-  // All outlive this.
+  // All arguments outlive this object.
   Bystanders(Executor* executor, Subject* subject, ExplorerCounts* counts, LeafViews* views, QueryRuns* runs)
       : executor_(executor), subject_(subject), counts_(counts), views_(views), runs_(runs) {}
 

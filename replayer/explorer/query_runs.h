@@ -24,7 +24,7 @@ class QueryRuns {
     bool keep_answers = false;
     uint64_t merge_after = QuerySearch::kMergeAfter;
   };
-  // `image`: the image of the execution at hand. All outlive this.
+  // `image`: the image of the execution at hand. All arguments outlive this object.
   QueryRuns(Executor* executor, Subject* subject, ExplorerCounts* counts, Stopwatch* stopwatch, const Options& options,
             std::function<Image()> image);
 

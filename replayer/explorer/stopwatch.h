@@ -1,5 +1,5 @@
-// Where an explorer's time goes, at a few nanoseconds a reading: the processor's time stamp counter, made into seconds
-// at the end by the wall clock over the whole run.
+// Measures the parts of an explorer's time, at a few nanoseconds a reading. Readings come from the processor's time
+// stamp counter. At the end, the wall clock over the whole run turns them into seconds.
 #ifndef POWERCUT_REPLAYER_EXPLORER_STOPWATCH_H_
 #define POWERCUT_REPLAYER_EXPLORER_STOPWATCH_H_
 
@@ -16,7 +16,7 @@ class Stopwatch {
   enum Part : uint8_t { kFollow, kExecute, kQuery, kJudge, kUndo, kParts };
   static constexpr std::array<const char*, kParts> kNames = {"trie walk", "executions", "queries", "judging", "undo"};
 
-  // Adds the time since the last call of it, or of start(), to `part`.
+  // Adds the time since the last call of lap() or start() to `part`.
   void lap(Part part) {
     const uint64_t now = __rdtsc();
     ticks_[part] += now - last_;

@@ -1,5 +1,5 @@
-// Small schemes for tests: recovery and queries are programs of a tiny machine over a few lines of the pool, two words
-// of the heap and one global; traces are short lists of stores, flushes and fences.
+// Small schemes for tests. Recovery and queries are programs of a tiny machine over a few lines of the pool, two words
+// of the heap and one global. Traces are short lists of stores, flushes and fences.
 #ifndef POWERCUT_REPLAYER_EXPLORER_TEST_SCHEME_H_
 #define POWERCUT_REPLAYER_EXPLORER_TEST_SCHEME_H_
 
@@ -169,7 +169,7 @@ inline std::ostream& operator<<(std::ostream& out, const TraceStep& s) {
              << "; ";
 }
 
-// The step as an event; `bytes` holds its value and must outlive it.
+// Returns the step as an event; `bytes` holds the event's value and must outlive the event.
 inline Event event_of(const TraceStep& step, uint64_t index, std::array<uint8_t, 16>* bytes) {
   bytes->fill(step.value);
   Event event;

@@ -18,7 +18,7 @@
 
 namespace powercut::testing {
 
-// Most accesses are whole words; the rest are bytes, halves, and what lies across words and lines.
+// Most accesses are whole words; the rest are bytes, halves, and accesses across words and lines.
 inline rc::Gen<std::pair<uint8_t, uint8_t>> any_size_and_skew() {
   using P = std::pair<uint8_t, uint8_t>;
   return rc::gen::element(P{8, 0}, P{8, 0}, P{8, 0}, P{8, 0}, P{8, 0}, P{1, 0}, P{1, 3}, P{4, 0}, P{4, 6}, P{8, 5},

@@ -1,5 +1,6 @@
-// A subject over the tiny machine of test_scheme.h: recovery and queries are programs, and each result is noted as it
-// is told. Tests of the explorer read from the subject which results there were, and for which image each was shown.
+// A subject over the tiny machine of test_scheme.h. Recovery and queries are programs, and the subject notes each
+// result that it is told. Tests of the explorer read from the subject which results there were, and for which image
+// each was shown.
 #ifndef POWERCUT_REPLAYER_EXPLORER_TEST_TINY_SUBJECT_H_
 #define POWERCUT_REPLAYER_EXPLORER_TEST_TINY_SUBJECT_H_
 

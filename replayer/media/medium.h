@@ -1,5 +1,6 @@
-// A medium: what the pool of a run is. Each medium has a folder here, which says by what rules a power cut leaves it
-// (replayer/models/persistency.h), and a line in media.def. Everybody else asks the medium and never its name.
+// A medium: the kind of thing that the pool of a run is (memory, a block device, flash). Each medium has a line in
+// media.def, and a folder here with the rules of its power cuts (replayer/models/persistency.h). All other code asks
+// the medium and never compares its name.
 #ifndef POWERCUT_REPLAYER_MEDIA_MEDIUM_H_
 #define POWERCUT_REPLAYER_MEDIA_MEDIUM_H_
 

@@ -1,4 +1,4 @@
-// The pools of a stream as files, for whoever reads a trace that has just been made of it.
+// The pools of a stream as files, for readers of a trace that was just made of the stream.
 #ifndef POWERCUT_REPLAYER_MEDIA_STREAM_FILES_H_
 #define POWERCUT_REPLAYER_MEDIA_STREAM_FILES_H_
 

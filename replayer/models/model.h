@@ -63,7 +63,7 @@ class Model {
   // The event's thread, where the medium tells threads apart.
   uint32_t thread_of(const Event& event) const { return rules_.by_threads() ? event.thread : 0; }
 
-  // Notes of an event what decides whether the instant before the next operation begins is a crash point.
+  // Takes notes of an event, for the question whether the instant before the next operation is a crash point.
   void note_for_begin(const Event& event);
   void visited() { unvisited_ = false; }
   bool crash_ahead_of_begin(const Event* next) const {

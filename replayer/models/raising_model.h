@@ -1,7 +1,7 @@
 // A model in which stores add contents and some events take contents away, by raising the floor of lines: every model
-// but eadr. The rules (persistency.h) say which events. Crash points lie before each event that takes a content from a
+// but eadr. The rules (persistency.h) name these events. Crash points lie before each event that takes a content from a
 // line, and after every operation's end. They also lie before an operation begins, if there were stores since the last
-// crash point, and at the end. Why these suffice: MODELS.md, "Crash points".
+// crash point, and at the end. Why these points suffice: MODELS.md, "Crash points".
 #ifndef POWERCUT_REPLAYER_MODELS_RAISING_MODEL_H_
 #define POWERCUT_REPLAYER_MODELS_RAISING_MODEL_H_
 

@@ -1,4 +1,4 @@
-// The trie of all that recoveries did, shared by all crash points of a run.
+// The trie of the steps of all recoveries. All crash points of a run share the trie.
 //
 // Recovery is a function of the bytes that it reads of the medium. A path through the trie is one behaviour. It
 // consists of reads, each with one branch for every value that was ever seen there. Between the reads stand the stores,

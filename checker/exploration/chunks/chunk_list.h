@@ -1,4 +1,5 @@
-// Which chunks a trace has. The walk alone finds them, so that chunks can be shared out before any chunk is explored.
+// The list of the chunks of a trace. The walk alone finds them, so that chunks can be shared out before any chunk is
+// explored.
 #ifndef POWERCUT_CHECKER_EXPLORATION_CHUNKS_CHUNK_LIST_H_
 #define POWERCUT_CHECKER_EXPLORATION_CHUNKS_CHUNK_LIST_H_
 

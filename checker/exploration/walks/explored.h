@@ -1,4 +1,4 @@
-// The result of walks over a program's trace, and the listener that hears of it on the way.
+// The result of walks over a program's trace, and the listener that hears of findings on the way.
 #ifndef POWERCUT_CHECKER_EXPLORATION_WALKS_EXPLORED_H_
 #define POWERCUT_CHECKER_EXPLORATION_WALKS_EXPLORED_H_
 

@@ -49,14 +49,14 @@ class ProgramExplorer {
     uint8_t* at_hand;
     uint8_t* ahead;  // null: no runs are made ahead
   };
-  // All arguments outlive this.
+  // All arguments outlive the explorer.
   ProgramExplorer(const ProgramOptions& options, const ProgramCommands& commands, Begin begin, const Pools& pools,
                   ImageWorkers* workers, const ExpectedOutputs* expected, const ProgramListener& listener);
 
   ProgramExplored explore();
 
  private:
-  // An image, and the outcome of it, or of the whole box of images that it stands for.
+  // An image and its outcome. The image may stand for a whole box of images with this outcome.
   struct Judged {
     Choice choice;
     ImageMemo::Id outcome;

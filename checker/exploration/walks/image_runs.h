@@ -32,7 +32,7 @@ class ImageRuns {
   // Most images that are handed to the workers at once: between two such portions the budgets are checked.
   static constexpr size_t kMostPortion = 64;
 
-  // All arguments outlive this.
+  // All arguments outlive this object.
   ImageRuns(const ProgramOptions& options, const ProgramListener& listener, ImageWorkers* workers,
             const PointAtHand* point, Limits* limits, ProgramExplored* out)
       : options_(options), listener_(listener), workers_(workers), point_(*point), limits_(limits), out_(*out) {}

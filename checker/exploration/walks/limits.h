@@ -14,7 +14,7 @@ namespace powercut {
 
 class Limits {
  public:
-  // The clock starts here. All arguments outlive this.
+  // The clock starts here. All arguments outlive this object.
   Limits(const ProgramOptions& options, const ProgramListener& listener, const ImageWorkers* workers,
          ProgramExplored* out)
       : options_(options), listener_(listener), workers_(workers), out_(out) {}

@@ -36,7 +36,7 @@ class ConcreteReplay {
   // Called with the recovered state in place. The replay undoes that state afterwards.
   using Then = std::function<void(const Outcome& recovered)>;
 
-  // All arguments outlive this.
+  // All arguments outlive this object.
   ConcreteReplay(Executor* executor, Oracle* oracle, ResultBuffer* buffer)
       : executor_(executor), oracle_(oracle), buffer_(buffer) {}
 

@@ -30,7 +30,7 @@ class FunctionalCheck {
  public:
   using Report = std::function<void(const Json& finding)>;
 
-  // All arguments outlive this. `report` gets each finding as soon as its need for a power cut is known.
+  // All arguments outlive this object. `report` gets each finding as soon as its need for a power cut is known.
   FunctionalCheck(const LoadedTrace& loaded, AtomPolicy policy, Executor* executor, Oracle* oracle,
                   const TraceFollower* follower, FrameResolver* frames, Report report)
       : loaded_(loaded),

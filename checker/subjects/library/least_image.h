@@ -1,4 +1,4 @@
-// The least image that shows a wrong answer. A finding tells of this image and is named by it.
+// The least image that shows a wrong answer. A finding tells of this image, and its name comes from the image.
 //
 // An exploration meets a wrong answer on some image, and the strategy decides on which. This search depends on nothing
 // but the crash point, the query and the answer. A finding is then the same however it was met:
@@ -53,8 +53,8 @@ class LeastImage {
     Outcome outcome;  // of recovery, or of the query, that gave the answer
   };
 
-  // Both arguments outlive this. Nothing may be installed or running when find() is called, and find() leaves nothing
-  // installed.
+  // Both arguments outlive this object. Nothing may be installed or running when find() is called, and find() leaves
+  // nothing installed.
   LeastImage(Executor* executor, Oracle* oracle) : executor_(executor), oracle_(oracle) {}
 
   // `legal`: the lines that are pending at the crash point, with all their candidates. Nothing when the search found no

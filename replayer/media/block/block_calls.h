@@ -1,5 +1,5 @@
-// Calls on a file that is a block device, as events of the trace: a write of sectors is a store of their contents'
-// names (tracer/FORMAT.md, "Devices").
+// Turns calls on a file that is a block device into events. A write of sectors becomes a store of the names of their
+// contents (tracer/FORMAT.md, "Devices").
 #ifndef POWERCUT_REPLAYER_MEDIA_BLOCK_BLOCK_CALLS_H_
 #define POWERCUT_REPLAYER_MEDIA_BLOCK_BLOCK_CALLS_H_
 

@@ -1,5 +1,5 @@
-// Persistent memory: lines of a cache, flushes and fences. Two models, which differ in whether caches survive a power
-// cut.
+// Persistent memory: lines of a cache, flushes and fences. There are two models: caches survive a power cut under
+// `eadr`, and are lost under `adr`.
 #ifndef POWERCUT_REPLAYER_MEDIA_MEMORY_MEMORY_H_
 #define POWERCUT_REPLAYER_MEDIA_MEMORY_MEMORY_H_
 
@@ -10,7 +10,7 @@ namespace powercut {
 class PoolCalls;
 struct PoolFile;
 
-// The rules that both models have.
+// The rules that both models share.
 class MemoryRules : public Persistency {
  public:
   bool has_fence(FenceKind kind) const override { return kind != FenceKind::kDevice; }
@@ -18,7 +18,7 @@ class MemoryRules : public Persistency {
   std::vector<std::string> assumptions(std::string_view atoms, bool store_buffers) const override;
 };
 
-// Calls on a file that the program maps.
+// Turns calls on a file that the program maps into events.
 std::unique_ptr<PoolCalls> make_memory_calls(const PoolFile& file);
 
 const Persistency& adr();

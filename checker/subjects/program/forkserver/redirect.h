@@ -1,4 +1,4 @@
-/* Which image stands for a path. */
+/* Tells which image stands for a path. */
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_FORKSERVER_REDIRECT_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_FORKSERVER_REDIRECT_H_
 

@@ -36,7 +36,7 @@ class ProgramSearch {
   // Makes the `metadata` of the trace from a survey of the first run's stream.
   using Metadata = std::function<Result<std::string>(const StreamSurvey&)>;
 
-  // All arguments outlive this. `scratch`: a file for the trace of one run.
+  // All arguments outlive this object. `scratch`: a file for the trace of one run.
   ProgramSearch(const ProgramSearchOptions& options, ScheduledRuns* runs, std::string scratch, std::string trace,
                 Metadata metadata)
       : options_(options),

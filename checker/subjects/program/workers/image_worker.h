@@ -80,7 +80,7 @@ struct ProgramOutcome {
   bool ok() const { return kind == Kind::kOk; }
   // The text that the failed step said, or that the last step printed.
   const std::string& text() const { return ok() && !printed.empty() ? printed.back().text : said; }
-  // Whether both end at the same step in the same way, whatever was printed before.
+  // Whether both runs end at the same step in the same way; earlier output may differ.
   bool ends_like(const ProgramOutcome& other) const {
     return kind == other.kind && step == other.step && code == other.code;
   }
@@ -96,7 +96,7 @@ double second_timeout(double timeout);
 
 class ImageWorker {
  public:
-  // Makes `folder`. All arguments outlive this. Once `cancel` is set, runs end early with an error.
+  // Makes `folder`. All arguments outlive this object. Once `cancel` is set, runs end early with an error.
   static Result<std::unique_ptr<ImageWorker>> create(const std::string& folder, const TracePools& pools,
                                                      const ProgramCommands& commands, Guardian* guardian,
                                                      const std::atomic<bool>* cancel);

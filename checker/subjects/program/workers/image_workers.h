@@ -7,10 +7,10 @@
 // The definite lines of the images are the crash points' in their order, as changes from each to the next. A worker
 // that goes from one crash point to another, forwards or back, takes over the changes that lie between.
 //
-// Two walks tell of the crash points: the explorer's, by next(), and the one ahead of it, by foresee(). Each crash
+// Two walks tell of the crash points: the explorer's walk by next(), and the walk ahead of it by foresee(). Each crash
 // point has its ordinal in the trace and a digest of its changes, in which both walks must agree. Before each run the
-// image that the worker has made must have the name that the caller has given. A difference is a defect of powercut: it
-// is an error, after which nothing is run any more (came_apart()).
+// image that the worker has made must have the name that the caller has given. A difference is a defect of powercut,
+// and an error: nothing is run afterwards (came_apart()).
 #ifndef POWERCUT_CHECKER_SUBJECTS_PROGRAM_WORKERS_IMAGE_WORKERS_H_
 #define POWERCUT_CHECKER_SUBJECTS_PROGRAM_WORKERS_IMAGE_WORKERS_H_
 
