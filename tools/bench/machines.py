@@ -217,8 +217,8 @@ def _end_of_scaling(values: dict[str, Any]) -> str:
     bound = whole / (cost["list"] + cost["walk"] + cost["merge"])
     return (
         "One trace stops scaling early, since its walks are not shared out. "
-        f"At {half_at(rows, 'one_trace')} cores a core does half as much as one alone, "
-        f"and any number of cores is at most {bound:.1f} times as fast as one. "
+        f"At {half_at(rows, 'one_trace')} cores a core does half as much as one alone. "
+        f"Any number of cores is at most {bound:.1f} times as fast as one. "
         f"In a matrix, a core does half as much at {half_at(rows, 'matrix')} cores. "
         f"If one core merges alone, any number of cores is at most {whole / cost['merge']:.0f} times as fast."
     )
