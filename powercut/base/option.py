@@ -20,12 +20,12 @@ _KEY = "option"
 class Option:
     """The part of a row beside the name, the type and the default of its field."""
 
-    flag: str
+    #: Flags and value, as help shows them: `--jobs -j N`.
+    spelling: str
     #: The first sentence is all that a short help shows of it.
     help: str
-    metavar: str | None = None
     #: The heading under which help shows it.
-    group: str
+    group: str | None = None
     least: int | None = None
     most: int | None = None
     #: Values that a shell completes; the option may take others as well.
@@ -39,15 +39,41 @@ class Option:
     #: Whether the command that finds the same again has it: never, where it was given, or always.
     again: str = "given"
 
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The ways to write the option, as help shows them."""
+        return tuple(word for word in self.spelling.split() if word.startswith("-"))
 
-def row(flag: str, *, help: str, default: Any = None, **said: Any) -> Any:
+    @property
+    def flag(self) -> str:
+        """The way to write the option that messages use."""
+        return self.flags[0]
+
+    @property
+    def metavar(self) -> str | None:
+        """The name of the option's value; None for an option without a value."""
+        last = self.spelling.split()[-1]
+        return None if last in self.flags else last
+
+
+def row(spelling: str, help: str, *, default: Any = None, **said: Any) -> Any:
     """A field of a table: an option with this default."""
-    return dataclasses.field(default=default, metadata={_KEY: Option(flag=flag, help=help, **said)})
+    return dataclasses.field(default=default, metadata={_KEY: Option(spelling=spelling, help=help, **said)})
 
 
-def program_row(flag: str, *, help: str, default: Any = None, **said: Any) -> Any:
+def program_row(spelling: str, help: str, **said: Any) -> Any:
     """A row of program mode, as its help says first."""
-    return row(flag, help=f"Program mode: {help}", default=default, of_program=True, **said)
+    return row(spelling, f"Program mode: {help}", of_program=True, **said)
+
+
+def recording_row(spelling: str, help: str, **said: Any) -> Any:
+    """A row of program mode that says what is recorded."""
+    return program_row(spelling, help, **{"group": RUN, **said})
+
+
+def judging_row(spelling: str, help: str, **said: Any) -> Any:
+    """A row of program mode that says how crash images are judged."""
+    return program_row(spelling, help, **{"group": JUDGE, "judging": True, **said})
 
 
 def option_of(field: dataclasses.Field[Any]) -> Option | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from powercut.base.errors import UsageError
-from powercut.base.option import FAR, JUDGE, PRINT, RUN, is_given, program_row, row, rows
+from powercut.base.option import FAR, PRINT, RUN, is_given, judging_row, program_row, recording_row, row, rows
 from powercut.engine.options import MOST_IMAGES, RECORDED
 from powercut.program.tracers import TRACERS
 
@@ -39,190 +39,123 @@ def _choices(values: Iterable[int]) -> dict[str, Any]:
 class ProgramOptions:
     """The options of program mode, as the command line gives them."""
 
-    record: str | None = program_row(
-        "--record",
-        metavar="CMD",
-        group=RUN,
-        help="the command to record, which uses the pool files. No shell is involved.",
+    record: str | None = recording_row(
+        "--record CMD", "the command to record, which uses the pool files. No shell is involved."
     )
-    recover: str | None = program_row(
-        "--recover",
-        metavar="CMD",
-        group=JUDGE,
-        judging=True,
-        again="always",
-        help="the command that recovers from a pool and ends with status 0 when it is good. "
+    recover: str | None = judging_row(
+        "--recover CMD",
+        "the command that recovers from a pool and ends with status 0 when it is good. "
         "The pool's path in it, or {image}, becomes the crash image's.",
+        again="always",
     )
-    check: str | None = program_row(
-        "--check",
-        metavar="CMD",
-        group=JUDGE,
-        judging=True,
-        help="a consistency checker, run on what recovery left.",
+    check: str | None = judging_row("--check CMD", "a consistency checker, run on what recovery left.")
+    dump: str | None = judging_row(
+        "--dump CMD",
+        "prints the contents after recovery; compared with what the marked operations allow.",
     )
-    dump: str | None = program_row(
-        "--dump",
-        metavar="CMD",
-        group=JUDGE,
-        judging=True,
-        help="prints the contents after recovery; compared with the contents that the marked operations allow.",
+    cwd: Path | None = recording_row(
+        "--cwd DIR", "the folder that the commands run in, and that file names are relative to."
     )
-    cwd: Path | None = program_row(
-        "--cwd",
-        metavar="DIR",
-        group=RUN,
-        help="the folder that the commands run in, and that file names are relative to.",
+    probe: list[str] | None = judging_row(
+        "--probe CMD",
+        "uses each recovered pool (writes, deletes, looks again), after --dump; it must end with "
+        "status 0, and what it prints is compared as well. May be repeated.",
     )
-    probe: list[str] | None = program_row(
-        "--probe",
-        metavar="CMD",
-        group=JUDGE,
-        judging=True,
-        help="uses each recovered pool (writes, deletes, looks again), after --dump; it must end with "
-        "status 0, and its output is compared as well. May be repeated.",
+    probe_script: str | None = judging_row(
+        "--probe-script FILE",
+        "a file with a probe on each line, run in their order, after those of --probe.",
     )
-    probe_script: str | None = program_row(
-        "--probe-script",
-        metavar="FILE",
-        group=JUDGE,
-        judging=True,
-        help="a file with a probe on each line, run in their order, after those of --probe.",
-    )
-    ordered: bool = program_row(
+    ordered: bool = judging_row(
         "--ordered",
+        "the order counts in which --dump and --probe print their lines, as in a queue or a list.",
         default=False,
-        group=JUDGE,
-        judging=True,
-        help="the order of the lines that --dump and --probe print counts, as in a queue or a list.",
     )
-    timeout: str = program_row(
-        "--timeout",
-        metavar="TIME",
+    timeout: str = judging_row(
+        "--timeout TIME",
+        "the time of each command that judges.",
         default=DEFAULT_TIMEOUT,
         show_default=True,
         group=FAR,
-        judging=True,
         again="always",
-        help="the time of each command that judges.",
     )
-    images: int = program_row(
-        "--images",
-        metavar="N",
+    images: int = judging_row(
+        "--images N",
+        "crash images that are tried of a crash point where not all can be.",
         default=DEFAULT_IMAGES,
         show_default=True,
         least=2,
         most=MOST_IMAGES,
         group=FAR,
-        judging=True,
         again="always",
-        help="crash images that are tried at a crash point that has too many to try all.",
     )
-    pool: list[str] | None = program_row(
-        "--pool",
-        metavar="FILE",
-        group=RUN,
-        help="a file that the program maps; may be repeated.",
-    )
-    device: str | None = program_row(
-        "--device",
-        metavar="FILE",
-        group=RUN,
-        help="a file that the program writes by system calls (pwrite, fsync, O_DSYNC): its sectors are "
+    pool: list[str] | None = recording_row("--pool FILE", "a file that the program maps; may be repeated.")
+    device: str | None = recording_row(
+        "--device FILE",
+        "a file that the program writes by system calls (pwrite, fsync, O_DSYNC): its sectors are "
         "those of a block device behind a volatile write cache.",
     )
-    sector_size: int | None = program_row(
-        "--sector-size",
-        metavar="N",
-        group=RUN,
+    sector_size: int | None = recording_row(
+        "--sector-size N",
+        f"bytes of a sector of the device, {' or '.join(map(str, SECTOR_SIZES))}.  [default: {SECTOR_SIZES[0]}]",
         **_choices(SECTOR_SIZES),
-        help=f"bytes of a sector of the device, {' or '.join(map(str, SECTOR_SIZES))}.  [default: {SECTOR_SIZES[0]}]",
     )
-    atomic_unit: int | None = program_row(
-        "--atomic-unit",
-        metavar="N",
-        group=RUN,
+    atomic_unit: int | None = recording_row(
+        "--atomic-unit N",
+        f"sectors that the device writes as one, {', '.join(map(str, UNITS))}.  [default: {UNITS[0]}]",
         **_choices(UNITS),
-        help=f"sectors that the device writes as one, {', '.join(map(str, UNITS))}.  [default: {UNITS[0]}]",
     )
-    setup: str | None = program_row(
-        "--setup",
-        metavar="CMD",
-        group=RUN,
-        help="makes the pools before the recording, and is not recorded itself.",
+    setup: str | None = recording_row(
+        "--setup CMD", "makes the pools before the recording, and is not recorded itself."
     )
-    ops: str | None = program_row(
-        "--ops",
-        metavar="CMD",
-        group=RUN,
-        help="a driver that runs beside the recorded command; its output is the command's input.",
+    ops: str | None = recording_row(
+        "--ops CMD", "a driver that runs beside the recorded command; what it prints is the command's input."
     )
-    ops_file: str | None = program_row(
-        "--ops-file",
-        metavar="FILE",
-        group=RUN,
-        help="the operations, one a line. The file's path in --record, or {ops}, names it; else it is "
+    ops_file: str | None = recording_row(
+        "--ops-file FILE",
+        "the operations, one a line. The file's path in --record, or {ops}, names it; else it is "
         "the command's input. 'powercut minimise' takes its lines away.",
     )
-    ack: str | None = program_row(
-        "--ack",
-        metavar="REGEX",
-        group=RUN,
-        help="a matching line of the recorded command's output acknowledges all work before it. The work between "
-        "two such lines is one operation, which --dump must show whole or not at all.",
+    ack: str | None = recording_row(
+        "--ack REGEX",
+        "a line of the recorded command's output that matches acknowledges what was asked for "
+        "before it. What lies between two such lines is one operation, which --dump must show whole or not at all.",
     )
     tracer: str | None = row(
-        "--tracer",
-        metavar="T",
+        "--tracer T",
+        f"What records: {', '.join(TRACERS)}.  [default: llvm for what was built with it, else valgrind]",
         group=RUN,
         choices=tuple(TRACERS),
-        help=f"The tracer: {', '.join(TRACERS)}.  [default: llvm for a program built with it, else valgrind]",
     )
-    name: str | None = program_row(
-        "--name",
-        metavar="NAME",
-        group=PRINT,
-        help="the program's name in reports.  [default: its file]",
-    )
-    threads: str = program_row(
-        "--threads",
-        metavar="HOW",
+    name: str | None = program_row("--name NAME", "what reports call it.  [default: its file]", group=PRINT)
+    threads: str = recording_row(
+        "--threads HOW",
+        f"{'; '.join(f'{how}: {what}' for how, what in THREADS.items())} (--preemptions, "
+        f"{DEFAULT_PREEMPTIONS} unless given; --search random or pct draws some).",
         default=RECORDED,
         show_default=True,
-        group=RUN,
         choices=tuple(THREADS),
-        help=f"{'; '.join(f'{how}: {what}' for how, what in THREADS.items())} (--preemptions, "
-        f"{DEFAULT_PREEMPTIONS} unless given; --search random or pct draws some).",
     )
     record_timeout: str = program_row(
-        "--record-timeout",
-        metavar="TIME",
+        "--record-timeout TIME",
+        "the time of the recorded command.",
         default=DEFAULT_RECORD_TIMEOUT,
         show_default=True,
         group=FAR,
-        help="the time of the recorded command.",
     )
-    allow_exit: list[int] | None = program_row(
-        "--allow-exit",
-        metavar="N",
+    allow_exit: list[int] | None = recording_row(
+        "--allow-exit N",
+        "an exit status of the recorded command that is no failure; may be repeated.",
         least=0,
         most=255,
-        group=RUN,
-        help="an exit status of the recorded command that is no failure; may be repeated.",
     )
     keep: bool = program_row(
-        "--keep",
-        default=False,
-        group=PRINT,
-        again="never",
-        help="keep the raw recording and copies of the pools before it.",
+        "--keep", "keep the raw recording and copies of the pools before it.", default=False, group=PRINT, again="never"
     )
-    keep_pool: bool = program_row(
+    keep_pool: bool = recording_row(
         "--keep-pool",
+        "begin with the pools as they are, and leave them as the recorded command left them. "
+        "Otherwise it begins without pool files, and those that are there are put aside for the run.",
         default=False,
-        group=RUN,
-        help="begin with the pools as they are, and leave them as the recorded command left them. "
-        "Without the option, the command begins without pool files: existing files are put aside for the run.",
     )
 
     def named(self) -> list[str]:

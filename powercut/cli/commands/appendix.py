@@ -16,7 +16,7 @@ from powercut.base.output_files import write_text
 from powercut.cli import appendix_parts, paper, talk
 from powercut.cli.appendix_parts import Measured
 from powercut.cli.commands import shared
-from powercut.cli.commands.grouped import Only, grouped
+from powercut.cli.commands.grouped import Only, argument, grouped
 from powercut.cli.commands.judge import explainer_of
 from powercut.cli.commands.necessity import DEFAULT_BUDGET, EachBudget
 from powercut.cost import fidelity as figures
@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
 
 @grouped
 def appendix(
-    target: Annotated[list[str], typer.Argument(metavar="TARGET[:VARIANT]...", help="The targets of the paper.")],
+    target: Annotated[list[str], argument("TARGET[:VARIANT]...", "The targets of the paper.")],
     scenario: shared.Scenarios = None,
     *,
     exploring: Annotated[shared.Exploring, Only("model", "nested", "seed", "atoms")],

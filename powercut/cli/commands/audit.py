@@ -9,7 +9,7 @@ from powercut.base import paths
 from powercut.base.output_files import write_json
 from powercut.cli import companions, output, progress, talk
 from powercut.cli.commands import shared
-from powercut.cli.commands.grouped import Only, grouped
+from powercut.cli.commands.grouped import Only, argument, grouped, option
 from powercut.engine import options
 from powercut.runs import audit as auditing
 from powercut.runs import requests
@@ -27,18 +27,16 @@ def register(app: typer.Typer) -> None:
 
 @grouped
 def audit(
-    target: Annotated[
-        list[str] | None, typer.Argument(metavar="TARGET[:VARIANT]", show_default=False, help="What to audit.")
-    ] = None,
+    target: Annotated[list[str] | None, argument("TARGET[:VARIANT]", "What to audit.")] = None,
     scenario: shared.Scenarios = None,
     images: Annotated[
         int,
-        typer.Option(
-            "--images",
-            metavar="K",
-            min=1,
-            max=options.MOST_IMAGES,
-            help="Crash images in all, split equally over the scenarios.",
+        option(
+            "--images K",
+            "Crash images in all, split equally over the scenarios.",
+            least=1,
+            most=options.MOST_IMAGES,
+            show_default=True,
         ),
     ] = auditing.DEFAULT_IMAGES,
     *,

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from powercut.cli.commands import shared
+from powercut.cli.commands.grouped import argument, option
 from powercut.findings import run_records
 from powercut.gate import baseline
 from powercut.gate.gate import open_gate
@@ -24,8 +25,8 @@ def _verbs() -> None:
 
 
 def update(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The baseline; it is made when it is missing.")],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The output folder of the runs.")] = (
+    file: Annotated[Path, argument("FILE", "The baseline; it is made when it is missing.")],
+    out: Annotated[Path, option("--out DIR", "The output folder of the runs.", show_default=True)] = (
         shared.DEFAULT_OUT
     ),
     suppressions: shared.Suppressions = None,

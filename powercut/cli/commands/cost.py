@@ -9,6 +9,7 @@ import typer
 from powercut.base.exit_codes import ExitCode
 from powercut.cli import cost_charts, cost_text, output, paper, talk
 from powercut.cli.commands import shared
+from powercut.cli.commands.grouped import argument, option
 from powercut.cost import latency
 from powercut.cost import records as cost_records
 from powercut.engine import options
@@ -26,23 +27,20 @@ def register(app: typer.Typer) -> None:
 
 
 def cost(
-    target: Annotated[list[str], typer.Argument(metavar="TARGET[:VARIANT]...", help="Targets to measure.")],
+    target: Annotated[list[str], argument("TARGET[:VARIANT]...", "Targets to measure.")],
     scenario: shared.Scenarios = None,
     latency_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--latency",
-            metavar="MODEL",
-            show_default=False,
-            help=f"Latencies: {', '.join(latency.PRESETS)}, or read=200,write=600,fence=0 (ns); may be repeated.  "
+        option(
+            "--latency MODEL",
+            f"Latencies: {', '.join(latency.PRESETS)}, or read=200,write=600,fence=0 (ns); may be repeated.  "
             "[default: those of the target's paper]",
         ),
     ] = None,
     seed: shared.Seed = options.DEFAULT_SEED,
     out: shared.Out = shared.DEFAULT_OUT,
     format: Annotated[
-        str,
-        typer.Option("--format", metavar="LIST", help=f"Reports to write beside the records: {', '.join(_FORMATS)}."),
+        str, option("--format LIST", f"Reports to write beside the records: {', '.join(_FORMATS)}.", show_default=True)
     ] = "text,svg",
     json: shared.Json = False,
 ) -> None:

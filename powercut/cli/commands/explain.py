@@ -10,6 +10,7 @@ from powercut.base import paths
 from powercut.cause import explain as explaining
 from powercut.cli import output, talk
 from powercut.cli.commands import shared
+from powercut.cli.commands.grouped import argument
 from powercut.findings import run_records
 from powercut.runs import runner
 from powercut_records.finding import FindingRecord
@@ -21,10 +22,7 @@ def register(app: typer.Typer) -> None:
 
 
 def explain(
-    finding: Annotated[
-        list[Path],
-        typer.Argument(metavar="FINDING.json…", help="Findings that 'powercut run' wrote.", show_default=False),
-    ],
+    finding: Annotated[list[Path], argument("FINDING.json…", "Findings that 'powercut run' wrote.")],
     json: shared.Json = False,
     trust: shared.Trust = False,
 ) -> None:

@@ -13,7 +13,7 @@ from powercut.base.option import RUN
 from powercut.base.user_files import refuse_other_kinds
 from powercut.cli.commands import help_groups, shared
 from powercut.cli.commands import program as modes
-from powercut.cli.commands.grouped import Only, Without, grouped
+from powercut.cli.commands.grouped import Only, Without, argument, grouped
 from powercut.cli.commands.judge import Judging, judge
 from powercut.cli.commands.spread import Spread
 from powercut.program.options import JUDGING, ProgramOptions
@@ -26,9 +26,7 @@ def register(app: typer.Typer) -> None:
 
 @grouped
 def explore(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A trace that 'powercut record' wrote.", rich_help_panel=RUN)
-    ],
+    file: Annotated[Path, argument("FILE", "A trace that 'powercut record' wrote.", group=RUN)],
     *,
     exploring: shared.Exploring,
     judging: Annotated[Judging, Without("since", "no_replay")],

@@ -8,6 +8,7 @@ import typer
 from powercut.base.errors import UsageError
 from powercut.cli import output, talk
 from powercut.cli.commands import shared
+from powercut.cli.commands.grouped import argument, option
 from powercut.program import pmemcheck
 
 
@@ -23,18 +24,18 @@ def _about() -> None:
 
 
 def export_pmemcheck(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="The trace to read.")],
-    output_file: Annotated[Path, typer.Option("-o", "--output", metavar="LOG", help="The log to write.")],
+    trace: Annotated[Path, argument("TRACE", "The trace to read.")],
+    output_file: Annotated[Path, option("-o --output LOG", "The log to write.")],
     pools: Annotated[
         Path | None,
-        typer.Option(
-            "--pools",
-            metavar="DIR",
-            show_default=False,
-            help="Write the pools as they were before the run into this folder; the log then names these files.",
+        option(
+            "--pools DIR",
+            "Write the pools as they were before the run into this folder; the log then names these files.",
         ),
     ] = None,
-    stacks: Annotated[bool, typer.Option("--stacks/--no-stacks", help="Write the call stack of every store.")] = True,
+    stacks: Annotated[
+        bool, option("--stacks/--no-stacks", "Write the call stack of every store.", show_default=True)
+    ] = True,
     json: shared.Json = False,
 ) -> None:
     """Write a trace as a pmemcheck store log, which pmreorder replays.

@@ -10,6 +10,7 @@ from powercut.base.errors import UsageError, unknown_name
 from powercut.base.exit_codes import worst
 from powercut.cli import fault_text, output, progress, talk
 from powercut.cli.commands import shared
+from powercut.cli.commands.grouped import argument, option
 from powercut.engine import options
 from powercut.runs import faults as injection
 from powercut.runs import requests
@@ -25,27 +26,21 @@ def register(app: typer.Typer) -> None:
 
 
 def faults(
-    target: Annotated[
-        list[str] | None, typer.Argument(metavar="TARGET[:VARIANT]", show_default=False, help="What to judge.")
-    ] = None,
+    target: Annotated[list[str] | None, argument("TARGET[:VARIANT]", "What to judge.")] = None,
     scenario: shared.Scenarios = None,
     fault: Annotated[
         list[str] | None,
-        typer.Option(
-            "--fault",
-            metavar="KIND",
-            show_default=False,
-            help=f"Kinds of faults, of: {', '.join(injection.KINDS)}; may be repeated.  "
+        option(
+            "--fault KIND",
+            f"Kinds of faults, of: {', '.join(injection.KINDS)}; may be repeated.  "
             "[default: all that fit the target's pool]",
         ),
     ] = None,
     budget: Annotated[
         str | None,
-        typer.Option(
-            "--budget",
-            metavar="LIMIT",
-            show_default=False,
-            help="Executions of recovery for each scenario and kind (20000x). A run that reaches it is sampled.",
+        option(
+            "--budget LIMIT",
+            "Executions of recovery for each scenario and kind (20000x). A run that reaches it is sampled.",
         ),
     ] = None,
     seed: shared.Seed = options.DEFAULT_SEED,

@@ -10,6 +10,7 @@ from powercut.base.exit_codes import ExitCode
 from powercut.base.output_files import write_json
 from powercut.cli import companions, output, paper, talk
 from powercut.cli.commands import shared
+from powercut.cli.commands.grouped import argument, option
 from powercut.cost import costs
 from powercut.cost import fidelity as figures
 from powercut.runs.runner import prepare_out
@@ -24,30 +25,20 @@ def register(app: typer.Typer) -> None:
 
 
 def fidelity(
-    scheme: Annotated[
-        str | None, typer.Argument(metavar="SCHEME", show_default=False, help="Only the figures of this scheme.")
-    ] = None,
+    scheme: Annotated[str | None, argument("SCHEME", "Only the figures of this scheme.")] = None,
     paper_size: Annotated[
         bool,
-        typer.Option(
+        option(
             "--paper-size",
-            help="Tables as large as the papers', where ours are smaller: an hour, and 6 GB of memory a core.",
+            "Tables as large as the papers', where ours are smaller: an hour, and 6 GB of memory a core.",
         ),
     ] = False,
     json: shared.Json = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            show_default=False,
-            help="Write fidelity.json there, for the HTML report.",
-        ),
-    ] = None,
+    out: Annotated[Path | None, option("--out DIR", "Write fidelity.json there, for the HTML report.")] = None,
     format: Annotated[
         str,
-        typer.Option(
-            "--format", metavar="LIST", help=f"Reports to write: {', '.join(_FORMATS)}. All but text needs --out."
+        option(
+            "--format LIST", f"Reports to write: {', '.join(_FORMATS)}. All but text needs --out.", show_default=True
         ),
     ] = "text",
 ) -> None:

@@ -4,7 +4,7 @@
     def explore(file: File, *, exploring: Exploring, judging: Annotated[Judging, Without("since")]) -> None: ...
 
 Typer sees one option for each field, in the order of the parameters; the command is given the objects. The field says
-how its option is spelt, as a row (`powercut.base.option`) or in its type (`Annotated[..., typer.Option(...)]`). The
+how its option is spelt, as a row (`powercut.base.option`) or in its type (`Annotated[..., option(...)]`). The
 field's default is the option's.
 """
 
@@ -82,12 +82,22 @@ def _annotation(field: dataclasses.Field[Any], hint: Any) -> Any:
     return hint if row is None else Annotated[hint, _typer_option(row)]
 
 
+def option(spelling: str, help: str, **said: Any) -> Any:
+    """Returns the option of a parameter, which says of itself what a row of a table does (`powercut.base.option`)."""
+    return _typer_option(Option(spelling=spelling, help=help, **said))
+
+
+def argument(metavar: str, help: str, *, group: str | None = None) -> Any:
+    """Returns the argument of a parameter; its help shows no default."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False, rich_help_panel=group)
+
+
 def _typer_option(row: Option) -> Any:
     complete = (
         (lambda incomplete: [word for word in row.choices if word.startswith(incomplete)]) if row.choices else None
     )
     return typer.Option(
-        row.flag,
+        *row.flags,
         metavar=row.metavar,
         help=row.help,
         min=row.least,

@@ -8,6 +8,7 @@ import typer
 from powercut.base.errors import UsageError
 from powercut.cli import output, talk
 from powercut.cli.commands import shared
+from powercut.cli.commands.grouped import argument, option
 from powercut.program import pmemcheck
 
 
@@ -23,16 +24,13 @@ def _about() -> None:
 
 
 def import_pmemcheck(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="Log of 'valgrind --tool=pmemcheck --log-stores=yes'.")],
-    output_file: Annotated[Path, typer.Option("-o", "--output", metavar="TRACE", help="The trace to write.")],
+    log: Annotated[Path, argument("LOG", "Log of 'valgrind --tool=pmemcheck --log-stores=yes'.")],
+    output_file: Annotated[Path, option("-o --output TRACE", "The trace to write.")],
     pool: Annotated[
         list[str] | None,
-        typer.Option(
-            "--pool",
-            metavar="FILE=SNAPSHOT",
-            show_default=False,
-            help="A pool of the log, and a copy of it from before the run. Without one it counts as zeros; may be "
-            "repeated.",
+        option(
+            "--pool FILE=SNAPSHOT",
+            "A pool of the log, and a copy of it from before the run. Without one it counts as zeros; may be repeated.",
         ),
     ] = None,
     json: shared.Json = False,

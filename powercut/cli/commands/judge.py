@@ -9,6 +9,7 @@ from pathlib import Path
 from powercut.base import paths
 from powercut.base.errors import PowercutError
 from powercut.base.exit_codes import ExitCode
+from powercut.base.option import FAR, JUDGE, PRINT, row
 from powercut.cause.explain import DEFAULT_MOST, DEFAULT_MOST_OF_VARIANT, MANY_VARIANTS, Explainer
 from powercut.cli import output, progress, talk
 from powercut.cli.commands import shared
@@ -38,13 +39,42 @@ class Judging:
     fail_on: shared.FailOn = None
     baseline: shared.Baseline = None
     suppressions: shared.Suppressions = None
-    since: shared.Since = None
-    canary: shared.Canary = None
-    resume: shared.Resume = False
-    no_replay: shared.NoReplay = False
-    keep_going: shared.KeepGoing = False
-    stats: shared.Stats = False
-    explain: shared.Explain = None
+    since: str | None = row(
+        "--since REV",
+        "Explore only what changed since a git revision that a gate has judged: compiled code, scenario, options. "
+        "All else comes from the cache.",
+        group=FAR,
+    )
+    canary: bool | None = row(
+        "--canary/--no-canary",
+        "Also find a planted bug on the same way, or no verdict is clean.  [default: with a format for CI, "
+        "--baseline or --since]",
+        group=JUDGE,
+    )
+    resume: bool = row(
+        "--resume",
+        "Go on with a run that was killed, from what it has left in the output folder.",
+        group=FAR,
+        default=False,
+    )
+    no_replay: bool = row(
+        "--no-replay", "Do not begin with the findings of earlier runs (OUT/failures).", group=FAR, default=False
+    )
+    keep_going: bool = row(
+        "--keep-going",
+        "Go on after a finding that needs no power cut. Without it, such a finding ends its run.",
+        group=FAR,
+        default=False,
+    )
+    stats: bool = row("--stats", "Print where the time of each run went.", group=PRINT, default=False)
+    explain: int | None = row(
+        "--explain N",
+        "Findings of each run to minimise and to look for the root cause of, with a fix that is tried. "
+        "[default: 3, and 4 of one variant in all; 1 of each variant where more than 8 are judged; with a --budget of "
+        "time, 0, of a program what the budget has time for]",
+        least=0,
+        group=FAR,
+    )
 
     @property
     def formats(self) -> frozenset[str]:

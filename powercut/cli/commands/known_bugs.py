@@ -7,7 +7,7 @@ import typer
 from powercut.base import paths
 from powercut.cli import output, progress, talk
 from powercut.cli.commands import shared
-from powercut.cli.commands.grouped import Only, grouped
+from powercut.cli.commands.grouped import Only, argument, grouped, option
 from powercut.corpus import known_bugs as corpus
 from powercut.runs.runner import open_context
 
@@ -18,16 +18,14 @@ def register(app: typer.Typer) -> None:
 
 @grouped
 def known_bugs(
-    scheme: Annotated[
-        str | None, typer.Argument(metavar="SCHEME", show_default=False, help="Only the bugs of this scheme.")
-    ] = None,
+    scheme: Annotated[str | None, argument("SCHEME", "Only the bugs of this scheme.")] = None,
     json: shared.Json = False,
     *,
     exploring: Annotated[shared.Exploring, Only("model", "strategy", "nested", "budget", "seed")],
     jobs: shared.Jobs = None,
     out: shared.Out = shared.DEFAULT_OUT / "known-bugs",
     explain: Annotated[
-        bool, typer.Option("--explain", help="Minimise each bug, and hold its root cause against the one expected.")
+        bool, option("--explain", "Minimise each bug, and hold its root cause against the one expected.")
     ] = False,
 ) -> None:
     """Run the bug corpus: every known bug and its fixed twin.

@@ -8,6 +8,7 @@ from powercut.base import paths
 from powercut.base.errors import unknown_name
 from powercut.cli import output
 from powercut.cli.commands import shared
+from powercut.cli.commands.grouped import argument
 from powercut.engine import options
 from powercut.scenarios import catalog, targets
 
@@ -17,10 +18,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_(
-    what: Annotated[
-        str,
-        typer.Argument(metavar="targets|scenarios|models|strategies|known-bugs", help="What to list."),
-    ],
+    what: Annotated[str, argument("targets|scenarios|models|strategies|known-bugs", "What to list.")],
     json: shared.Json = False,
 ) -> None:
     """List targets, scenarios, models, strategies or known bugs, one a line."""

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from powercut.cli import output
-from powercut.cli.commands.grouped import Without, grouped
+from powercut.cli.commands.grouped import Without, argument, grouped
 from powercut.cli.commands.judge import Judging, judge
 from powercut.cli.commands.run import Command
 from powercut.machines import shards
@@ -20,9 +20,7 @@ def register(app: typer.Typer) -> None:
 
 @grouped
 def merge(
-    folders: Annotated[
-        list[Path], typer.Argument(metavar="DIR…", help="The folders of all shards, in any order.", show_default=False)
-    ],
+    folders: Annotated[list[Path], argument("DIR…", "The folders of all shards, in any order.")],
     *,
     judging: Annotated[Judging, Without("since", "resume", "keep_going")],
 ) -> None:

@@ -16,6 +16,7 @@ from powercut.base.exit_codes import ExitCode
 from powercut.base.output_files import write_json, write_text
 from powercut.cli import output, talk
 from powercut.cli.commands import shared
+from powercut.cli.commands.grouped import argument, option
 from powercut.cli.commands.minimise_lines import minimise_lines
 from powercut.engine import options
 from powercut.findings import run_records
@@ -26,13 +27,7 @@ from powercut_records.finding import FindingRecord
 from powercut_reports import text
 
 SaveScenario = Annotated[
-    Path | None,
-    typer.Option(
-        "--save-scenario",
-        metavar="FILE.toml",
-        help="Write the minimal case as a scenario: a regression test.",
-        show_default=False,
-    ),
+    Path | None, option("--save-scenario FILE.toml", "Write the minimal case as a scenario: a regression test.")
 ]
 
 
@@ -41,24 +36,15 @@ def register(app: typer.Typer) -> None:
 
 
 def minimise_finding(
-    finding: Annotated[Path, typer.Argument(metavar="FINDING.json", help="A finding that 'powercut run' wrote.")],
+    finding: Annotated[Path, argument("FINDING.json", "A finding that 'powercut run' wrote.")],
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            show_default=False,
-            help="Keep the minimal case there: its finding, its trace and its scenario.",
-        ),
+        Path | None, option("--out DIR", "Keep the minimal case there: its finding, its trace and its scenario.")
     ] = None,
     save_scenario: SaveScenario = None,
     limit: Annotated[
         str | None,
-        typer.Option(
-            "--limit",
-            metavar="LIMIT",
-            show_default=False,
-            help="End after so many candidates (500) or this time (30s, 5m), with the smallest case so far.",
+        option(
+            "--limit LIMIT", "End after so many candidates (500) or this time (30s, 5m), with the smallest case so far."
         ),
     ] = None,
     json: shared.Json = False,

@@ -16,7 +16,7 @@ from powercut.base import paths
 from powercut.base.exit_codes import ExitCode
 from powercut.cli import necessity_text, output, paper, talk
 from powercut.cli.commands import shared
-from powercut.cli.commands.grouped import Only, grouped
+from powercut.cli.commands.grouped import Only, argument, grouped, option
 from powercut.necessity.record import NECESSITY_VERSION, command_line
 from powercut.runs import requests
 from powercut.runs.applicability import SetAside, sentences
@@ -29,11 +29,11 @@ _FORMATS = ("text", *paper.FORMATS)
 DEFAULT_BUDGET = "60s"
 EachBudget = Annotated[
     str,
-    typer.Option(
-        "--budget",
-        metavar="LIMIT",
-        help="Limit of each exploration without a flush or a fence: a time (60s, 5m, 1h) or executions (20000x). One "
+    option(
+        "--budget LIMIT",
+        "Limit of each exploration without a flush or a fence: a time (60s, 5m, 1h) or executions (20000x). One "
         "that reaches it proves nothing but its findings.",
+        show_default=True,
     ),
 ]
 
@@ -44,26 +44,23 @@ def register(app: typer.Typer) -> None:
 
 @grouped
 def necessity(
-    target: Annotated[list[str], typer.Argument(metavar="TARGET[:VARIANT]...", help="What to analyse.")],
+    target: Annotated[list[str], argument("TARGET[:VARIANT]...", "What to analyse.")],
     scenario: shared.Scenarios = None,
     *,
     exploring: Annotated[shared.Exploring, Only("model", "nested", "seed", "atoms")],
     budget: EachBudget = DEFAULT_BUDGET,
     helper: Annotated[
         list[str] | None,
-        typer.Option(
-            "--helper",
-            metavar="NAME",
-            show_default=False,
-            help="A function that flushes or fences for its callers, by name or glob: its calls are the sites; "
+        option(
+            "--helper NAME",
+            "A function that flushes or fences for its callers, by name or glob: its calls are the sites; "
             "may be repeated.",
         ),
     ] = None,
     jobs: shared.Jobs = None,
     out: shared.Out = shared.DEFAULT_OUT,
     format: Annotated[
-        str,
-        typer.Option("--format", metavar="LIST", help=f"Reports to write beside the records: {', '.join(_FORMATS)}."),
+        str, option("--format LIST", f"Reports to write beside the records: {', '.join(_FORMATS)}.", show_default=True)
     ] = "text",
     json: shared.Json = False,
 ) -> None:

@@ -7,6 +7,7 @@ import typer
 
 from powercut.cli import output, talk
 from powercut.cli.commands import shared
+from powercut.cli.commands.grouped import argument, option
 from powercut.new_target.new_target import LANGUAGES, generate
 
 
@@ -15,13 +16,10 @@ def register(app: typer.Typer) -> None:
 
 
 def new_target(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the target: lower case letters, digits, '_'.")],
-    dir: Annotated[
-        Path | None,
-        typer.Option("--dir", metavar="DIR", show_default=False, help="Folder to make.  [default: NAME]"),
-    ] = None,
+    name: Annotated[str, argument("NAME", "Name of the target: lower case letters, digits, '_'.")],
+    dir: Annotated[Path | None, option("--dir DIR", "Folder to make.  [default: NAME]")] = None,
     language: Annotated[
-        str, typer.Option("--language", metavar="L", help=f"Language of the adapter: {' or '.join(LANGUAGES)}.")
+        str, option("--language L", f"Language of the adapter: {' or '.join(LANGUAGES)}.", show_default=True)
     ] = "c",
     json: shared.Json = False,
 ) -> None:

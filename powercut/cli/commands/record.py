@@ -12,7 +12,7 @@ from powercut.base.user_files import refuse_other_kinds
 from powercut.cli import output, talk
 from powercut.cli.commands import help_groups, shared
 from powercut.cli.commands import program as modes
-from powercut.cli.commands.grouped import Without, grouped
+from powercut.cli.commands.grouped import Without, argument, grouped, option
 from powercut.engine import engine, options
 from powercut.findings.store import FindingStore
 from powercut.program import record as program_record
@@ -30,23 +30,9 @@ def register(app: typer.Typer) -> None:
 
 @grouped
 def record(
-    output_file: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="The trace to write.", rich_help_panel=PRINT)
-    ],
-    target: Annotated[
-        str | None,
-        typer.Argument(metavar="TARGET[:VARIANT]", show_default=False, help="What to record.", rich_help_panel=RUN),
-    ] = None,
-    scenario: Annotated[
-        str | None,
-        typer.Option(
-            "--scenario",
-            metavar="S",
-            show_default=False,
-            help="One scenario, by name, path or file.",
-            rich_help_panel=RUN,
-        ),
-    ] = None,
+    output_file: Annotated[Path, option("-o --output FILE", "The trace to write.", group=PRINT)],
+    target: Annotated[str | None, argument("TARGET[:VARIANT]", "What to record.", group=RUN)] = None,
+    scenario: Annotated[str | None, option("--scenario S", "One scenario, by name, path or file.", group=RUN)] = None,
     *,
     seed: shared.Seed = options.DEFAULT_SEED,
     model: shared.RaceModel = None,

@@ -8,6 +8,7 @@ import typer
 from powercut.base.exit_codes import ExitCode, worst
 from powercut.cli import output, talk
 from powercut.cli.commands import shared
+from powercut.cli.commands.grouped import argument
 from powercut.engine import options
 from powercut.findings import run_records
 from powercut.gate.gate import Gate, open_gate
@@ -20,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The output folder of 'powercut run'.")],
+    folder: Annotated[Path, argument("DIR", "The output folder of 'powercut run'.")],
     format: shared.Format = "text,html",
     json: shared.Json = False,
     fail_on: shared.FailOn = None,

@@ -10,6 +10,7 @@ from powercut.base.errors import UsageError
 from powercut.base.exit_codes import ExitCode
 from powercut.cli import output, talk
 from powercut.cli.commands import minimise, shared
+from powercut.cli.commands.grouped import argument, option
 from powercut.findings import run_records
 from powercut.runs import reproduce as replay
 from powercut.runs import runner
@@ -22,16 +23,11 @@ def register(app: typer.Typer) -> None:
 
 
 def reproduce(
-    finding: Annotated[Path, typer.Argument(metavar="FINDING.json", help="A finding that 'powercut run' wrote.")],
+    finding: Annotated[Path, argument("FINDING.json", "A finding that 'powercut run' wrote.")],
     json: shared.Json = False,
     image_out: Annotated[
         Path | None,
-        typer.Option(
-            "--image-out",
-            metavar="FILE",
-            show_default=False,
-            help="Program mode: write the crash image there (FILE.0, FILE.1, … for several pools).",
-        ),
+        option("--image-out FILE", "Program mode: write the crash image there (FILE.0, FILE.1, … for several pools)."),
     ] = None,
     step_budget: shared.StepBudget = None,
     save_scenario: minimise.SaveScenario = None,

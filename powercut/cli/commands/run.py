@@ -14,7 +14,7 @@ from powercut.base.option import RUN
 from powercut.cli import output, progress, talk
 from powercut.cli.commands import help_groups, shared
 from powercut.cli.commands import program as modes
-from powercut.cli.commands.grouped import grouped
+from powercut.cli.commands.grouped import argument, grouped, option
 from powercut.cli.commands.judge import Judging, judge
 from powercut.cli.commands.spread import Spread
 from powercut.engine import engine
@@ -26,39 +26,31 @@ from powercut.runs.run_request import Request
 from powercut.scenarios import clients, in_folder, targets
 from powercut.scenarios import config as configs
 
-All = Annotated[
-    bool, typer.Option("--all", help="Every target of powercut, hardened and published.", rich_help_panel=RUN)
-]
+All = Annotated[bool, option("--all", "Every target of powercut, hardened and published.", group=RUN)]
 Client = Annotated[
     str | None,
-    typer.Option(
-        "--client",
-        metavar="TxN",
-        show_default=False,
-        help="Instead of scenarios from files: every client of T threads with N operations each, such as 2x2. Each "
+    option(
+        "--client TxN",
+        "Instead of scenarios from files: every client of T threads with N operations each, such as 2x2. Each "
         "first operation of thread 1 gets a run of its own. --scenario then chooses some runs, or single clients.",
-        rich_help_panel=RUN,
+        group=RUN,
     ),
 ]
 Keys = Annotated[
     str | None,
-    typer.Option(
-        "--keys",
-        metavar="LIST",
-        show_default=False,
-        help="The keys that the clients of --client use; the lowest is present when they begin.  [default: 1,2]",
-        rich_help_panel=RUN,
+    option(
+        "--keys LIST",
+        "The keys that the clients of --client use; the lowest is present when they begin.  [default: 1,2]",
+        group=RUN,
     ),
 ]
 Config = Annotated[
     list[str] | None,
-    typer.Option(
-        "--config",
-        metavar="KEY=VALUE",
-        show_default=False,
-        help="An option of the target for this run, before what the scenario says; may be repeated. 'powercut list "
+    option(
+        "--config KEY=VALUE",
+        "An option of the target for this run, before what the scenario says; may be repeated. 'powercut list "
         "targets' shows the options.",
-        rich_help_panel=RUN,
+        group=RUN,
     ),
 ]
 
@@ -87,10 +79,7 @@ def register(app: typer.Typer) -> None:
 
 @grouped
 def run(
-    target: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="TARGET[:VARIANT]", show_default=False, help="Targets to judge.", rich_help_panel=RUN),
-    ] = None,
+    target: Annotated[list[str] | None, argument("TARGET[:VARIANT]", "Targets to judge.", group=RUN)] = None,
     scenario: shared.Scenarios = None,
     *,
     all_: All = False,

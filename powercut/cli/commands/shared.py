@@ -4,12 +4,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from powercut.base.cores import cores
 from powercut.base.errors import UsageError
 from powercut.base.option import FAR, JUDGE, PRINT, RUN, row
 from powercut.cli import output
+from powercut.cli.commands.grouped import option
 from powercut.engine import options
 from powercut.engine.options import ExploreOptions
 
@@ -22,185 +21,99 @@ def default_jobs() -> int:
 
 
 Scenarios = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--scenario",
-        metavar="GLOB",
-        show_default=False,
-        help="Scenarios by name, path or file; may be repeated.",
-        rich_help_panel=RUN,
-    ),
+    list[str] | None, option("--scenario GLOB", "Scenarios by name, path or file; may be repeated.", group=RUN)
 ]
 StepBudget = Annotated[
     int | None,
-    typer.Option(
-        "--step-budget",
-        metavar="N",
-        min=1,
-        max=options.MOST_STEPS,
-        help="Loop turns and calls after which one execution of target code is given up, and the verdict is unknown. "
+    option(
+        "--step-budget N",
+        "Loop turns and calls after which one execution of target code is given up, and the verdict is unknown. "
         "A loop that repeats itself is found much earlier.  [default: 4 million, and 4 for each byte of the pool]",
-        show_default=False,
-        rich_help_panel=FAR,
+        least=1,
+        most=options.MOST_STEPS,
+        group=FAR,
     ),
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(
-        "--jobs",
-        "-j",
-        metavar="N",
-        min=1,
-        max=options.MOST_JOBS,
-        help=f"Parallel workers, at most {options.MOST_JOBS:,}.  [default: cores]",
-        show_default=False,
-        rich_help_panel=FAR,
+    option(
+        "--jobs -j N",
+        f"Parallel workers, at most {options.MOST_JOBS:,}.  [default: cores]",
+        least=1,
+        most=options.MOST_JOBS,
+        group=FAR,
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(
-        "--seed",
-        metavar="N",
-        min=0,
-        max=options.MOST_SEED,
-        help="Seed of mixes and of the random strategy.",
-        rich_help_panel=FAR,
+    option(
+        "--seed N",
+        "Seed of mixes and of the random strategy.",
+        least=0,
+        most=options.MOST_SEED,
+        group=FAR,
+        show_default=True,
     ),
 ]
-Resume = Annotated[
-    bool,
-    typer.Option(
-        "--resume",
-        help="Go on with a run that was killed, from what it has left in the output folder.",
-        rich_help_panel=FAR,
-    ),
-]
-NoReplay = Annotated[
-    bool,
-    typer.Option(
-        "--no-replay", help="Do not begin with the findings of earlier runs (OUT/failures).", rich_help_panel=FAR
-    ),
-]
-Explain = Annotated[
-    int | None,
-    typer.Option(
-        "--explain",
-        metavar="N",
-        min=0,
-        help="Findings of each run that are minimised and get a root cause, with a fix that is tried. "
-        "[default: 3, and 4 of one variant in all; 1 of each variant where more than 8 are judged; with a --budget of "
-        "time, 0, for a program as many as the budget has time for]",
-        show_default=False,
-        rich_help_panel=FAR,
-    ),
-]
-KeepGoing = Annotated[
-    bool,
-    typer.Option(
-        "--keep-going",
-        help="Go on after a finding that needs no power cut. Without it, such a finding ends its run.",
-        rich_help_panel=FAR,
-    ),
-]
-Stats = Annotated[bool, typer.Option("--stats", help="Print where the time of each run went.", rich_help_panel=PRINT)]
-Out = Annotated[
-    Path, typer.Option("--out", metavar="DIR", help="Folder of traces, findings and reports.", rich_help_panel=PRINT)
-]
+Out = Annotated[Path, option("--out DIR", "Folder of traces, findings and reports.", group=PRINT, show_default=True)]
 Format = Annotated[
     str,
-    typer.Option(
-        "--format",
-        metavar="LIST",
-        help=f"Reports to write: {', '.join(output.FORMATS)}.",
-        rich_help_panel=PRINT,
+    option(
+        "--format LIST", f"What to make of the runs, of: {', '.join(output.FORMATS)}.", group=PRINT, show_default=True
     ),
 ]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.", rich_help_panel=PRINT)
-]
+Json = Annotated[bool, option("--json", "Print one JSON object on stdout and nothing else.", group=PRINT)]
 Baseline = Annotated[
     Path | None,
-    typer.Option(
-        "--baseline",
-        metavar="FILE",
-        help="Findings that are known: only new ones fail. 'powercut baseline update' writes the file.",
-        show_default=False,
-        rich_help_panel=JUDGE,
+    option(
+        "--baseline FILE",
+        "Findings that are known: only new ones fail. 'powercut baseline update' writes the file.",
+        group=JUDGE,
     ),
 ]
 Suppressions = Annotated[
     Path | None,
-    typer.Option(
-        "--suppressions",
-        metavar="FILE",
-        help="Findings that are set aside for a time.  [default: powercut-suppressions.toml, if it is there]",
-        show_default=False,
-        rich_help_panel=JUDGE,
-    ),
-]
-Since = Annotated[
-    str | None,
-    typer.Option(
-        "--since",
-        metavar="REV",
-        help="Explore only runs that changed since a git revision that a gate has judged: by code, scenario or "
-        "options. Other results come from the cache.",
-        show_default=False,
-        rich_help_panel=FAR,
+    option(
+        "--suppressions FILE",
+        "Findings that are set aside for a time.  [default: powercut-suppressions.toml, if it is there]",
+        group=JUDGE,
     ),
 ]
 RaceModel = Annotated[
     str | None,
-    typer.Option(
-        "--model",
-        metavar="M",
-        show_default=False,
-        help="For a scenario with threads: the persistency model that the trace will be explored with. The model says "
-        "at which moments a power cut matters.  [default: adr]",
-        rich_help_panel=RUN,
+    option(
+        "--model M",
+        "Of a scenario with threads: the persistency model that the trace will be explored with; it says at "
+        "which moments a power cut matters.  [default: adr]",
+        group=RUN,
     ),
 ]
 Watchdog = Annotated[
     float | None,
-    typer.Option(
-        "--watchdog",
-        metavar="SECONDS",
-        min=0.1,
-        max=86400,
-        help="Wall-clock limit of one recovery or query, and of an operation while it is recorded. Beyond the limit "
-        "the run ends as blocked, and its verdict is unknown.  [default: 60]",
-        show_default=False,
-        rich_help_panel=FAR,
+    option(
+        "--watchdog SECONDS",
+        "Wall-clock limit of one recovery or query, and of an operation while it is recorded. What exceeds it is "
+        "blocked: the run ends, and its verdict is unknown.  [default: 60]",
+        least=0.1,
+        most=86400,
+        group=FAR,
     ),
 ]
 Trust = Annotated[
     bool,
-    typer.Option(
+    option(
         "--trust",
-        help="Run the library or the commands that the file names, though you never gave them to powercut yourself.",
-        rich_help_panel=RUN,
-    ),
-]
-Canary = Annotated[
-    bool | None,
-    typer.Option(
-        "--canary/--no-canary",
-        help="Also find a planted bug on the same way, or no verdict is clean.  [default: with a format for CI, "
-        "--baseline or --since]",
-        show_default=False,
-        rich_help_panel=JUDGE,
+        "Run the library or the commands that the file names, though you never gave them to powercut yourself.",
+        group=RUN,
     ),
 ]
 FailOn = Annotated[
     list[str] | None,
-    typer.Option(
-        "--fail-on",
-        metavar="KIND",
-        help="Kinds that count as findings too: redundant-flush, redundant-fence, never-persisted, claims (that fail). "
-        "Repeat the option, or separate kinds by commas.",
-        show_default=False,
-        rich_help_panel=JUDGE,
+    option(
+        "--fail-on KIND",
+        "What counts as findings too: redundant-flush, redundant-fence, never-persisted, claims (that fail). "
+        "Repeat it, or separate them by commas.",
+        group=JUDGE,
     ),
 ]
 
@@ -210,63 +123,55 @@ class Exploring:
     """How crash states are explored."""
 
     model: str = row(
-        "--model",
-        metavar="M",
-        help=f"Persistency model: {', '.join(options.MODELS)}.",
+        "--model M",
+        f"Persistency model: {', '.join(options.MODELS)}.",
         group=JUDGE,
         show_default=True,
         choices=tuple(options.MODELS),
         default=options.DEFAULT_MODEL,
     )
     strategy: str = row(
-        "--strategy",
-        metavar="S",
-        help="How crash states are covered; see 'powercut list strategies'.",
+        "--strategy S",
+        "How crash states are covered; see 'powercut list strategies'.",
         group=FAR,
         show_default=True,
         choices=tuple(options.STRATEGIES),
         default=options.DEFAULT_STRATEGY,
     )
     nested: int | None = row(
-        "--nested",
-        metavar="N",
+        "--nested N",
+        f"Power cuts inside recovery, at most {options.MOST_NESTED}; 0: no cut. Of a program, which runs under "
+        "Valgrind for that, at most one.",
         least=0,
         most=options.MOST_NESTED,
         show_default=f"{options.DEFAULT_NESTED}; of a program 0",
-        help=f"Power cuts inside recovery, at most {options.MOST_NESTED}; 0: no cut. A program can have one such cut: "
-        "its recovery then runs under Valgrind.",
         group=FAR,
     )
     budget: str | None = row(
-        "--budget",
-        metavar="LIMIT",
-        help="A time for the whole command (60s, 5m, 1h), which its runs share fairly, or executions of each run "
-        "(20000x). For a program, the time covers exploring and explaining. A run that reaches its limit is sampled.",
+        "--budget LIMIT",
+        "A time for the whole command (60s, 5m, 1h), which its runs share fairly, or executions of each run "
+        "(20000x). Of a recorded program a time is to explore and to explain. A run that reaches its limit is sampled.",
         group=FAR,
     )
     step_budget: StepBudget = None
     seed: Seed = options.DEFAULT_SEED
     atoms: str = row(
-        "--atoms",
-        metavar="A",
-        help="How a wide store may be torn: any order, ascending, or byte by byte (mem* calls).",
+        "--atoms A",
+        "How a wide store may be torn: any order, ascending, or byte by byte (mem* calls).",
         group=JUDGE,
         show_default=True,
         choices=options.ATOMS,
         default=options.DEFAULT_ATOMS,
     )
-    paranoid: bool = row(
-        "--paranoid", help="Hash everything after each reset of the executor.", group=FAR, default=False
-    )
+    paranoid: bool = row("--paranoid", "Hash everything after each reset of the executor.", group=FAR, default=False)
     watchdog: Watchdog = None
     chunk_events: int | None = row(
-        "--chunk-events",
-        metavar="N",
-        least=1,
-        most=options.MOST_STEPS,
-        help="Events of the trace that a worker is given at a time. Each begins with nothing remembered: smaller ones "
+        "--chunk-events N",
+        "Events of the trace that a worker is given at a time. Each begins with nothing remembered: smaller ones "
         "keep more machines busy, and cost more executions in all.  [default: an eighth of the trace, from 8192 to "
         "4194304]",
+        least=1,
+        most=options.MOST_STEPS,
         group=FAR,
     )
 
@@ -292,33 +197,29 @@ class Scheduling:
     """Which schedules of threads are run."""
 
     search: str | None = row(
-        "--search",
-        metavar="KIND",
-        help=f"Which schedules of a scenario's threads are run: {', '.join(options.SEARCHES)}.  "
+        "--search KIND",
+        f"Which schedules of a scenario's threads are run: {', '.join(options.SEARCHES)}.  "
         f"[default: the scenario's, else {options.DEFAULT_SEARCH}: every schedule]",
         group=RUN,
         choices=tuple(options.SEARCHES),
     )
     preemptions: str | None = row(
-        "--preemptions",
-        metavar="N|none",
-        help="Only schedules in which at most N times a thread that could go on has to wait for another; none: every "
+        "--preemptions N|none",
+        "Only schedules in which at most N times a thread that could go on has to wait for another; none: every "
         "schedule.  [default: the scenario's, else none]",
         group=RUN,
     )
     schedules: int | None = row(
-        "--schedules",
-        metavar="N",
+        "--schedules N",
+        f"How many schedules are run; of {options.DEFAULT_SEARCH}, at most.  [default: the scenario's, else all; "
+        f"of random and pct {options.DEFAULT_SCHEDULES}]",
         least=1,
         most=options.MOST_SCHEDULES,
-        help=f"How many schedules are run; of {options.DEFAULT_SEARCH}, at most.  [default: the scenario's, else all; "
-        f"of random and pct {options.DEFAULT_SCHEDULES}]",
         group=RUN,
     )
     visibility: str | None = row(
-        "--visibility",
-        metavar="V",
-        help="When threads see what another one stores: sc, at once; tso, when it leaves the store buffer of x86-TSO.  "
+        "--visibility V",
+        "When threads see what another one stores: sc, at once; tso, when it leaves the store buffer of x86-TSO.  "
         "[default: the scenario's, else sc]",
         group=RUN,
         choices=tuple(options.VISIBILITIES),

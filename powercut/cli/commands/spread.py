@@ -22,27 +22,21 @@ class Spread:
     """The place where chunks are explored: here, on a cluster, or in another job."""
 
     cluster: str | None = row(
-        "--cluster",
-        metavar="ADDRESS",
-        help="Have the workers of this Dask scheduler explore (tcp://HOST:8786). Needs the extra powercut[dask].",
+        "--cluster ADDRESS",
+        "Have the workers of this Dask scheduler explore (tcp://HOST:8786). Needs the extra powercut[dask].",
         group=FAR,
     )
     scheduler_file: Path | None = row(
-        "--scheduler-file",
-        metavar="FILE",
-        help="The cluster of the Dask scheduler whose address is in this file.",
-        group=FAR,
+        "--scheduler-file FILE", "The cluster of the Dask scheduler whose address is in this file.", group=FAR
     )
     shard: str | None = row(
-        "--shard",
-        metavar="I/N",
-        help="Explore the I-th of N parts into the output folder, and report nothing: 'powercut merge' does.",
+        "--shard I/N",
+        "Explore the I-th of N parts into the output folder, and report nothing: 'powercut merge' does.",
         group=FAR,
     )
     shared: Path | None = row(
-        "--shared",
-        metavar="DIR",
-        help="With a cluster: a folder that all machines have at this path. Traces go there, and not over the network.",
+        "--shared DIR",
+        "With a cluster: a folder that all machines have at this path. Traces go there, and not over the network.",
         group=FAR,
     )
 
