@@ -51,15 +51,15 @@ class ProgramOptions:
     check: str | None = judging_row("--check CMD", "a consistency checker, run on what recovery left.")
     dump: str | None = judging_row(
         "--dump CMD",
-        "prints the contents after recovery; compared with what the marked operations allow.",
+        "prints the contents after recovery; compared with the contents that the marked operations allow.",
     )
     cwd: Path | None = recording_row(
         "--cwd DIR", "the folder that the commands run in, and that file names are relative to."
     )
     probe: list[str] | None = judging_row(
         "--probe CMD",
-        "uses each recovered pool (writes, deletes, looks again), after --dump; it must end with "
-        "status 0, and what it prints is compared as well. May be repeated.",
+        "uses each recovered pool (writes, deletes, looks again), after --dump; it must end with status "
+        "0, and its output is compared as well. May be repeated.",
     )
     probe_script: str | None = judging_row(
         "--probe-script FILE",
@@ -67,7 +67,7 @@ class ProgramOptions:
     )
     ordered: bool = judging_row(
         "--ordered",
-        "the order counts in which --dump and --probe print their lines, as in a queue or a list.",
+        "the order of the lines that --dump and --probe print counts, as in a queue or a list.",
         default=False,
     )
     timeout: str = judging_row(
@@ -80,7 +80,7 @@ class ProgramOptions:
     )
     images: int = judging_row(
         "--images N",
-        "crash images that are tried of a crash point where not all can be.",
+        "crash images that are tried at a crash point that has too many to try all.",
         default=DEFAULT_IMAGES,
         show_default=True,
         least=2,
@@ -108,7 +108,7 @@ class ProgramOptions:
         "--setup CMD", "makes the pools before the recording, and is not recorded itself."
     )
     ops: str | None = recording_row(
-        "--ops CMD", "a driver that runs beside the recorded command; what it prints is the command's input."
+        "--ops CMD", "a driver that runs beside the recorded command; its output is the command's input."
     )
     ops_file: str | None = recording_row(
         "--ops-file FILE",
@@ -117,16 +117,16 @@ class ProgramOptions:
     )
     ack: str | None = recording_row(
         "--ack REGEX",
-        "a line of the recorded command's output that matches acknowledges what was asked for "
-        "before it. What lies between two such lines is one operation, which --dump must show whole or not at all.",
+        "a matching line of the recorded command's output acknowledges all work before it. The work "
+        "between two such lines is one operation, which --dump must show whole or not at all.",
     )
     tracer: str | None = row(
         "--tracer T",
-        f"What records: {', '.join(TRACERS)}.  [default: llvm for what was built with it, else valgrind]",
+        f"The tracer: {', '.join(TRACERS)}.  [default: llvm for a program built with it, else valgrind]",
         group=RUN,
         choices=tuple(TRACERS),
     )
-    name: str | None = program_row("--name NAME", "what reports call it.  [default: its file]", group=PRINT)
+    name: str | None = program_row("--name NAME", "the program's name in reports.  [default: its file]", group=PRINT)
     threads: str = recording_row(
         "--threads HOW",
         f"{'; '.join(f'{how}: {what}' for how, what in THREADS.items())} (--preemptions, "
@@ -153,8 +153,8 @@ class ProgramOptions:
     )
     keep_pool: bool = recording_row(
         "--keep-pool",
-        "begin with the pools as they are, and leave them as the recorded command left them. "
-        "Otherwise it begins without pool files, and those that are there are put aside for the run.",
+        "begin with the pools as they are, and leave them as the recorded command left them. Without the "
+        "option, the command begins without pool files: existing files are put aside for the run.",
         default=False,
     )
 

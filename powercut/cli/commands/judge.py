@@ -41,8 +41,8 @@ class Judging:
     suppressions: shared.Suppressions = None
     since: str | None = row(
         "--since REV",
-        "Explore only what changed since a git revision that a gate has judged: compiled code, scenario, options. "
-        "All else comes from the cache.",
+        "Explore only runs that changed since a git revision that a gate has judged: by code, scenario "
+        "or options. Other results come from the cache.",
         group=FAR,
     )
     canary: bool | None = row(
@@ -69,9 +69,9 @@ class Judging:
     stats: bool = row("--stats", "Print where the time of each run went.", group=PRINT, default=False)
     explain: int | None = row(
         "--explain N",
-        "Findings of each run to minimise and to look for the root cause of, with a fix that is tried. "
-        "[default: 3, and 4 of one variant in all; 1 of each variant where more than 8 are judged; with a --budget of "
-        "time, 0, of a program what the budget has time for]",
+        "Findings of each run that are minimised and get a root cause, with a fix that is tried. "
+        "[default: 3, and 4 of one variant in all; 1 of each variant where more than 8 are judged; with "
+        "a --budget of time, 0, for a program as many as the budget has time for]",
         least=0,
         group=FAR,
     )

@@ -58,9 +58,7 @@ Seed = Annotated[
 Out = Annotated[Path, option("--out DIR", "Folder of traces, findings and reports.", group=PRINT, show_default=True)]
 Format = Annotated[
     str,
-    option(
-        "--format LIST", f"What to make of the runs, of: {', '.join(output.FORMATS)}.", group=PRINT, show_default=True
-    ),
+    option("--format LIST", f"Reports to write: {', '.join(output.FORMATS)}.", group=PRINT, show_default=True),
 ]
 Json = Annotated[bool, option("--json", "Print one JSON object on stdout and nothing else.", group=PRINT)]
 Baseline = Annotated[
@@ -83,8 +81,8 @@ RaceModel = Annotated[
     str | None,
     option(
         "--model M",
-        "Of a scenario with threads: the persistency model that the trace will be explored with; it says at "
-        "which moments a power cut matters.  [default: adr]",
+        "For a scenario with threads: the persistency model that the trace will be explored with. The "
+        "model says at which moments a power cut matters.  [default: adr]",
         group=RUN,
     ),
 ]
@@ -92,8 +90,8 @@ Watchdog = Annotated[
     float | None,
     option(
         "--watchdog SECONDS",
-        "Wall-clock limit of one recovery or query, and of an operation while it is recorded. What exceeds it is "
-        "blocked: the run ends, and its verdict is unknown.  [default: 60]",
+        "Wall-clock limit of one recovery or query, and of an operation while it is recorded. Beyond the "
+        "limit the run ends as blocked, and its verdict is unknown.  [default: 60]",
         least=0.1,
         most=86400,
         group=FAR,
@@ -111,8 +109,8 @@ FailOn = Annotated[
     list[str] | None,
     option(
         "--fail-on KIND",
-        "What counts as findings too: redundant-flush, redundant-fence, never-persisted, claims (that fail). "
-        "Repeat it, or separate them by commas.",
+        "Kinds that count as findings too: redundant-flush, redundant-fence, never-persisted, claims "
+        "(that fail). Repeat the option, or separate kinds by commas.",
         group=JUDGE,
     ),
 ]
@@ -140,8 +138,8 @@ class Exploring:
     )
     nested: int | None = row(
         "--nested N",
-        f"Power cuts inside recovery, at most {options.MOST_NESTED}; 0: no cut. Of a program, which runs under "
-        "Valgrind for that, at most one.",
+        f"Power cuts inside recovery, at most {options.MOST_NESTED}; 0: no cut. A program can have one "
+        "such cut: its recovery then runs under Valgrind.",
         least=0,
         most=options.MOST_NESTED,
         show_default=f"{options.DEFAULT_NESTED}; of a program 0",
@@ -149,8 +147,9 @@ class Exploring:
     )
     budget: str | None = row(
         "--budget LIMIT",
-        "A time for the whole command (60s, 5m, 1h), which its runs share fairly, or executions of each run "
-        "(20000x). Of a recorded program a time is to explore and to explain. A run that reaches its limit is sampled.",
+        "A time for the whole command (60s, 5m, 1h), which its runs share fairly, or executions of each "
+        "run (20000x). For a program, the time covers exploring and explaining. A run that reaches its "
+        "limit is sampled.",
         group=FAR,
     )
     step_budget: StepBudget = None
