@@ -14,14 +14,13 @@ from powercut.symbols.place_identity import SOURCE
 
 
 def register(app: typer.Typer) -> None:
-    verbs = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-    verbs.callback()(_verbs)
+    verbs = typer.Typer(
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        help="Accept findings that are known, so that only new ones fail (checker/RUN.md).",
+    )
     verbs.command()(update)
     app.add_typer(verbs, name="baseline")
-
-
-def _verbs() -> None:
-    """Accept findings that are known, so that only new ones fail (checker/RUN.md)."""
 
 
 def update(

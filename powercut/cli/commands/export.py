@@ -13,14 +13,9 @@ from powercut.program import pmemcheck
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-    group.callback()(_about)
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Write a trace as another tool reads it.")
     group.command("pmemcheck")(export_pmemcheck)
     app.add_typer(group, name="export")
-
-
-def _about() -> None:
-    """Write a trace as another tool reads it."""
 
 
 def export_pmemcheck(

@@ -13,14 +13,9 @@ from powercut.program import pmemcheck
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-    group.callback()(_about)
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make a trace of what another tool recorded.")
     group.command("pmemcheck")(import_pmemcheck)
     app.add_typer(group, name="import")
-
-
-def _about() -> None:
-    """Make a trace of what another tool recorded."""
 
 
 def import_pmemcheck(
