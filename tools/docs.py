@@ -4,6 +4,7 @@ The page is not committed: `tools/docs_site.py` has it made for the site, as `do
 """
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ def _sections(command: Any, name: str, *, parent: Any) -> list[str]:
     return sections
 
 
-def main() -> int:
+def write(render: Callable[[], str]) -> int:
+    """Writes a page to the file that the command line names."""
     path = Path(sys.argv[1])
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render(), encoding="utf-8")
@@ -50,4 +52,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(write(render))

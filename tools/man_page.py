@@ -3,15 +3,14 @@
 The page is not committed: `cmake --install` has it made.
 """
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import typer
 
 from powercut import __version__
 from powercut.cli.main import app
+from tools.docs import write
 
 _EXIT_CODES = """\
 .TP
@@ -91,12 +90,5 @@ def _escaped(text: str) -> str:
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
 
 
-def main() -> int:
-    path = Path(sys.argv[1])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render(), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(write(render))

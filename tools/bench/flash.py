@@ -17,7 +17,7 @@ from powercut.scenarios import plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import ScenarioFile
 from tools.bench import process as bench_process
-from tools.bench.page import table
+from tools.bench.page import columns, verdict
 
 INCREMENTS = (400, 4_000)
 #: Some 10^5 programs.
@@ -84,30 +84,17 @@ def _programs(wanted: dict[str, Any]) -> int:
 
 def markdown(values: dict[str, Any]) -> str:
     """The table of the page."""
-    return table(
-        [
-            "increments",
-            "programs and erases",
-            "crash points",
-            "executions",
-            "query runs",
-            "CPU s",
-            "programs / CPU s",
-            "peak MiB",
-            "verdict",
-        ],
-        [
-            [
-                row["increments"],
-                row["programs"],
-                row["crash_points"],
-                row["executions"],
-                row["query_runs"],
-                row["cpu_seconds"],
-                row["programs_per_cpu_second"],
-                row["peak_mib"],
-                f"{row['verdict']}, {row['coverage']}",
-            ]
-            for row in values["rows"]
-        ],
+    return columns(
+        values["rows"],
+        {
+            "increments": "increments",
+            "programs and erases": "programs",
+            "crash points": "crash_points",
+            "executions": "executions",
+            "query runs": "query_runs",
+            "CPU s": "cpu_seconds",
+            "programs / CPU s": "programs_per_cpu_second",
+            "peak MiB": "peak_mib",
+            "verdict": verdict,
+        },
     )

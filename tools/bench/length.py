@@ -13,7 +13,7 @@ from powercut.scenarios import catalog, plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import ScenarioFile
 from tools.bench import process as bench_process
-from tools.bench.page import table
+from tools.bench.page import columns, table, verdict
 from tools.bench.plot import Panel, svg
 
 SIZES = {"10k": 10_000, "100k": 100_000, "1m": 1_000_000}
@@ -83,34 +83,20 @@ def _ratios(rows: list[dict[str, Any]]) -> Iterator[tuple[str, str, float, float
 def markdown(values: dict[str, Any]) -> str:
     """The tables of the page."""
     rows = values["rows"]
-    measured = table(
-        [
-            "scenario",
-            "crash points",
-            "crash states",
-            "executions",
-            "query runs",
-            "record s",
-            "explore s",
-            "explore CPU s",
-            "peak MiB",
-            "verdict",
-        ],
-        [
-            [
-                row["scenario"],
-                row["crash_points"],
-                int(row["crash_states"]),
-                row["executions"],
-                row["query_runs"],
-                row["record_seconds"],
-                row["seconds"],
-                row["cpu_seconds"],
-                row["peak_mib"],
-                f"{row['verdict']}, {row['coverage']}",
-            ]
-            for row in rows
-        ],
+    measured = columns(
+        rows,
+        {
+            "scenario": "scenario",
+            "crash points": "crash_points",
+            "crash states": lambda row: int(row["crash_states"]),
+            "executions": "executions",
+            "query runs": "query_runs",
+            "record s": "record_seconds",
+            "explore s": "seconds",
+            "explore CPU s": "cpu_seconds",
+            "peak MiB": "peak_mib",
+            "verdict": verdict,
+        },
     )
     ratios = table(["mix", "operations", "time", "CPU time", "memory"], list(_ratios(rows)))
     return f"{measured}\n\n{ratios}"

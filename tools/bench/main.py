@@ -8,6 +8,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from powercut.base import paths
@@ -81,56 +82,35 @@ def _capture_table(values: Values) -> str:
     return bench_page.table(["figure", "measured"], [[name.replace("_", " "), value] for name, value in values.items()])
 
 
+def _section(module: ModuleType, *taken: str) -> Section:
+    """The section of a module, whose `measure` takes these options of the command line."""
+    return Section(
+        measure=lambda given: module.measure(**{name: getattr(given, name) for name in taken}),
+        markdown=module.markdown,
+        chart=getattr(module, "chart", None),
+    )
+
+
 SECTIONS = {
-    "length": Section(
-        measure=lambda given: bench_length.measure(full=given.full, jobs=given.jobs),
-        markdown=bench_length.markdown,
-        chart=bench_length.chart,
-    ),
-    "pending": Section(
-        measure=lambda given: bench_pending.measure(jobs=given.jobs),
-        markdown=bench_pending.markdown,
-        chart=bench_pending.chart,
-    ),
-    "undecided": Section(
-        measure=lambda _: bench_undecided.measure(), markdown=bench_undecided.markdown, chart=bench_undecided.chart
-    ),
-    "resizes": Section(
-        measure=lambda _: bench_resizes.measure(), markdown=bench_resizes.markdown, chart=bench_resizes.chart
-    ),
-    "flash": Section(
-        measure=lambda given: bench_flash.measure(full=given.full, jobs=given.jobs), markdown=bench_flash.markdown
-    ),
-    "schemes": Section(
-        measure=lambda given: bench_schemes.measure(jobs=given.jobs),
-        markdown=bench_schemes.markdown,
-        chart=bench_schemes.chart,
-    ),
-    "threads": Section(measure=lambda given: bench_threads.measure(jobs=given.jobs), markdown=bench_threads.markdown),
-    "behaviours": Section(
-        measure=lambda given: bench_behaviours.measure(jobs=given.jobs), markdown=bench_behaviours.markdown
-    ),
-    "execution": Section(
-        measure=lambda given: bench_execution.measure(repeat=given.repeat), markdown=bench_execution.markdown
-    ),
+    "length": _section(bench_length, "full", "jobs"),
+    "pending": _section(bench_pending, "jobs"),
+    "undecided": _section(bench_undecided),
+    "resizes": _section(bench_resizes),
+    "flash": _section(bench_flash, "full", "jobs"),
+    "schemes": _section(bench_schemes, "jobs"),
+    "threads": _section(bench_threads, "jobs"),
+    "behaviours": _section(bench_behaviours, "jobs"),
+    "execution": _section(bench_execution, "repeat"),
     "capture": Section(
         measure=lambda given: bench_capture.measure(
             operations=bench_capture.OPERATIONS if given.full else bench_capture.OPERATIONS // 10, repeat=given.repeat
         ),
         markdown=_capture_table,
     ),
-    "rate": Section(measure=lambda given: bench_rate.measure(repeat=given.repeat), markdown=bench_rate.markdown),
-    "program": Section(
-        measure=lambda given: bench_program_mode.measure(repeat=given.repeat), markdown=bench_program_mode.markdown
-    ),
-    "valgrind": Section(
-        measure=lambda given: bench_valgrind.measure(repeat=given.repeat), markdown=bench_valgrind.markdown
-    ),
-    "machines": Section(
-        measure=lambda given: bench_machines.measure(repeat=given.repeat),
-        markdown=bench_machines.markdown,
-        chart=bench_machines.chart,
-    ),
+    "rate": _section(bench_rate, "repeat"),
+    "program": _section(bench_program_mode, "repeat"),
+    "valgrind": _section(bench_valgrind, "repeat"),
+    "machines": _section(bench_machines, "repeat"),
     "bugs": Section(
         measure=lambda given: bench_bugs.measure(given.bug_operations, jobs=given.jobs), markdown=bench_bugs.markdown
     ),

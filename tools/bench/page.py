@@ -1,7 +1,8 @@
 """docs/performance.md: what people wrote stays, what was measured stands between markers, a pair for each section."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from powercut.base.errors import UsageError
 from powercut.base.output_files import unwritable
@@ -25,6 +26,20 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     rule = ["---:" if number else "---" for number in right] if rows else ["---"] * len(titles)
     lines = [titles, rule, *[[cell(value) for value in row] for row in rows]]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def columns(rows: Sequence[Mapping[str, Any]], of: Mapping[str, str | Callable[[Any], object]]) -> str:
+    """A table with a line for each row. `of` gives each title the key of its values, or the function that makes them.
+
+    A value that is None shows nothing.
+    """
+    values = [[row[name] if isinstance(name, str) else name(row) for name in of.values()] for row in rows]
+    return table(list(of), [["" if value is None else value for value in row] for row in values])
+
+
+def verdict(row: Mapping[str, Any]) -> str:
+    """The verdict and the coverage of a run."""
+    return f"{row['verdict']}, {row['coverage']}"
 
 
 def write_section(page: Path, name: str, content: str) -> None:

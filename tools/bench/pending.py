@@ -16,7 +16,7 @@ from powercut.scenarios import plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import ScenarioFile
 from tools.bench import process as bench_process
-from tools.bench.page import table
+from tools.bench.page import columns, verdict
 from tools.bench.plot import Panel, svg
 
 LINES = (0, 10, 100, 1_000, 10_000)
@@ -76,32 +76,19 @@ def _row(name: str, lines: int, config: dict[str, Any], jobs: int) -> dict[str, 
 
 def markdown(values: dict[str, Any]) -> str:
     """The table of the page."""
-    return table(
-        [
-            "never flushed",
-            "crash points",
-            "digits of crash states",
-            "executions",
-            "explore s",
-            "CPU s",
-            "CPU µs / crash point",
-            "peak MiB",
-            "verdict",
-        ],
-        [
-            [
-                row["never_flushed"],
-                row["crash_points"],
-                row["digits_of_states"],
-                row["executions"],
-                row["seconds"],
-                row["cpu_seconds"],
-                row["microseconds_per_crash_point"],
-                row["peak_mib"],
-                f"{row['verdict']}, {row['coverage']}",
-            ]
-            for row in values["rows"]
-        ],
+    return columns(
+        values["rows"],
+        {
+            "never flushed": "never_flushed",
+            "crash points": "crash_points",
+            "digits of crash states": "digits_of_states",
+            "executions": "executions",
+            "explore s": "seconds",
+            "CPU s": "cpu_seconds",
+            "CPU µs / crash point": "microseconds_per_crash_point",
+            "peak MiB": "peak_mib",
+            "verdict": verdict,
+        },
     )
 
 

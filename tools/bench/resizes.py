@@ -14,7 +14,7 @@ from powercut.engine.options import ExploreOptions
 from powercut.scenarios import plan, targets
 from tools.bench import process as bench_process
 from tools.bench import schemes as bench_schemes
-from tools.bench.page import table
+from tools.bench.page import columns
 from tools.bench.plot import both_ways
 
 INSERTS = (50, 100, 200, 400, 800)
@@ -53,20 +53,17 @@ def _row(number: int, trace: Path) -> dict[str, Any]:
 
 def markdown(values: dict[str, Any]) -> str:
     """The table of the page."""
-    return table(
-        ["inserts", "crash points", "queries", "explore s", "coverage", "queries `--no-merge`", "`--no-merge` s"],
-        [
-            [
-                row["inserts"],
-                row["crash_points"],
-                row["queries"],
-                row["seconds"],
-                row["coverage"],
-                row.get("queries_of_each", ""),
-                row.get("seconds_of_each", ""),
-            ]
-            for row in values["rows"]
-        ],
+    return columns(
+        values["rows"],
+        {
+            "inserts": "inserts",
+            "crash points": "crash_points",
+            "queries": "queries",
+            "explore s": "seconds",
+            "coverage": "coverage",
+            "queries `--no-merge`": lambda row: row.get("queries_of_each", ""),
+            "`--no-merge` s": lambda row: row.get("seconds_of_each", ""),
+        },
     )
 
 

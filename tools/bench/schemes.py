@@ -17,7 +17,7 @@ from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import ScenarioFile
 from powercut.scenarios.targets import Target
 from tools.bench import process as bench_process
-from tools.bench.page import table
+from tools.bench.page import columns, verdict
 from tools.bench.plot import Panel, svg
 
 OPERATIONS = (100, 300, 1_000, 3_000)
@@ -72,21 +72,17 @@ def _rows(target: Target, jobs: int, operations: Sequence[int]) -> list[dict[str
 
 def markdown(values: dict[str, Any]) -> str:
     """The table of the page."""
-    titles = ["scheme", "inserts", "crash points", "crash states", "executions", "explore s", "verdict"]
-    return table(
-        titles,
-        [
-            [
-                row["scheme"],
-                row["inserts"],
-                row["crash_points"],
-                _short(row["crash_states"]),
-                row["executions"],
-                row["seconds"],
-                f"{row['verdict']}, {row['coverage']}",
-            ]
-            for row in values["rows"]
-        ],
+    return columns(
+        values["rows"],
+        {
+            "scheme": "scheme",
+            "inserts": "inserts",
+            "crash points": "crash_points",
+            "crash states": lambda row: _short(row["crash_states"]),
+            "executions": "executions",
+            "explore s": "seconds",
+            "verdict": verdict,
+        },
     )
 
 

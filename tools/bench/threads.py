@@ -21,7 +21,7 @@ from powercut.scenarios import catalog, targets
 from powercut.scenarios.clients import Shape
 from powercut.scenarios.targets import Selection
 from powercut_records.run import RunRecord
-from tools.bench.page import table
+from tools.bench.page import columns
 
 TARGETS = ("level", "turbohash", "clevel", "pclht", "cceh", "dash", "dash_lh", "cmap", "libcuckoo", "montage")
 #: A client, and the most preemptions in a schedule.
@@ -87,17 +87,6 @@ def _sum(runs: Sequence[RunRecord], field: str) -> int:
 
 def markdown(values: dict[str, Any]) -> str:
     """The table of the page."""
-    return table(
-        ["target", "client", "clients", "states", "steps", "frontiers", "judged", "s", "CPU s", "verdict"],
-        [
-            [
-                row["target"],
-                row["client"],
-                *(row[field] for field in ("clients", "states", "steps", "frontiers", "judged")),
-                row["seconds"],
-                row["cpu_seconds"],
-                row["verdicts"],
-            ]
-            for row in values["rows"]
-        ],
-    )
+    same = ("target", "client", "clients", "states", "steps", "frontiers", "judged")
+    timed = {"s": "seconds", "CPU s": "cpu_seconds", "verdict": "verdicts"}
+    return columns(values["rows"], dict(zip(same, same, strict=True)) | timed)

@@ -19,7 +19,7 @@ from powercut.scenarios import plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import ScenarioFile
 from tools.bench import process as bench_process
-from tools.bench.page import table
+from tools.bench.page import columns
 from tools.bench.plot import both_ways
 
 INSERTS = (8, 12, 14, 16, 24, 32, 48)
@@ -94,32 +94,19 @@ def _row(number: int, trace: Path) -> dict[str, Any]:
 
 def markdown(values: dict[str, Any]) -> str:
     """The table of the page."""
-    return table(
-        [
-            "inserts",
-            "crash points",
-            "crash states",
-            "executions",
-            "stretches of queries",
-            "explore s",
-            "executions of queries without merging",
-            "without merging s",
-            "coverage",
-        ],
-        [
-            [
-                row["inserts"],
-                row["crash_points"],
-                int(row["crash_states"]),
-                row["executions"],
-                row["query_runs"],
-                row["seconds"],
-                "" if row["query_runs_without_merging"] is None else row["query_runs_without_merging"],
-                "" if row["seconds_without_merging"] is None else row["seconds_without_merging"],
-                row["coverage"],
-            ]
-            for row in values["rows"]
-        ],
+    return columns(
+        values["rows"],
+        {
+            "inserts": "inserts",
+            "crash points": "crash_points",
+            "crash states": lambda row: int(row["crash_states"]),
+            "executions": "executions",
+            "stretches of queries": "query_runs",
+            "explore s": "seconds",
+            "executions of queries without merging": "query_runs_without_merging",
+            "without merging s": "seconds_without_merging",
+            "coverage": "coverage",
+        },
     )
 
 
