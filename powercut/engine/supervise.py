@@ -84,6 +84,22 @@ def status_text(status: int) -> str:
         return f"signal {-status}"
 
 
+def companion(script: str, *, held: Sequence[int] = ()) -> "subprocess.Popen[str]":
+    """Starts a script of powercut in a process group of its own, which a signal to this process does not end.
+
+    The script is asked over its standard input, and answers over its standard output. `held` stays open in it.
+    """
+    return subprocess.Popen(
+        [sys.executable, "-ISs", script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        process_group=0,
+        pass_fds=held,
+    )
+
+
 @contextmanager
 def supervised(
     command: Sequence[str],
@@ -104,15 +120,7 @@ def supervised(
     The standard output of `driver` is the standard input of `command`, which is empty otherwise. Raises
     StartError, and Interrupted when `interrupt` was requested before its end.
     """
-    process = subprocess.Popen(
-        [sys.executable, "-ISs", supervisor.__file__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        process_group=0,
-        pass_fds=held,
-    )
+    process = companion(supervisor.__file__, held=held)
     assert process.stdin is not None
     assert process.stdout is not None
     request = {

@@ -6,8 +6,6 @@ import json
 import os
 import secrets
 import stat
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from typing import Any
 
 from powercut.base import paths
 from powercut.base.errors import UsageError
+from powercut.engine.supervise import companion
 from powercut.program import keeper
 
 
@@ -107,14 +106,7 @@ def aside(pools: Sequence[Path]) -> Iterator[Aside]:
 
     UsageError for one that cannot be moved, or that another process has locked.
     """
-    process = subprocess.Popen(
-        [sys.executable, "-ISs", keeper.__file__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        process_group=0,
-    )
+    process = companion(keeper.__file__)
     assert process.stdin is not None
     assert process.stdout is not None
     there: list[bool] = []

@@ -118,13 +118,7 @@ def _set_up(recording: Recording, *, scratch: Path, held: int, interrupt: Interr
             said = _said(ended.stdout, ended.stderr)
     except StartError as error:
         raise _not_started(error) from error
-    if ended.stopped == "timeout":
-        _refuse_slow(recording, where)
-        raise UsageError(
-            f"the set-up did not end within {recording.timeout:g} s, and was ended with all its processes{said}",
-            where=where,
-            next_step="Let it end by itself, or give it more time with --record-timeout.",
-        )
+    _refuse_slow("the set-up", recording, ended, where)
     if ended.status != 0:
         raise UsageError(
             f"the set-up ended with {status_text(ended.status)}{said}",
@@ -342,27 +336,31 @@ def _where(recording: Recording) -> str:
     return f"--record {shlex.join(recording.command)}"
 
 
-def _refuse_slow(recording: Recording, where: str) -> None:
-    """Names the end of a command that was ended: HarnessError where the budget, and no limit of its own, did that."""
-    if recording.within is None or recording.limit != recording.within:
+def _refuse_slow(name: str, recording: Recording, ended: Ended, where: str) -> None:
+    """Raises an error for a command that did not end in time.
+
+    HarnessError where the time was the budget's, UsageError where it was the limit of the command itself.
+    """
+    if ended.stopped != "timeout":
         return
-    raise HarnessError(
-        "the budget ended before the program was recorded, so nothing was judged",
+    if recording.within is not None and recording.limit == recording.within:
+        raise HarnessError(
+            "the budget ended before the program was recorded, so nothing was judged",
+            where=where,
+            next_step="Give it a longer --budget, or the program less to do.",
+        )
+    said = _said(ended.stdout, ended.stderr)
+    raise UsageError(
+        f"{name} did not end within {recording.timeout:g} s, and was ended with all its processes{said}",
         where=where,
-        next_step="Give it a longer --budget, or the program less to do.",
+        next_step="Let it end by itself, or give it more time with --record-timeout.",
     )
 
 
 def _refuse_failure(recording: Recording, ended: Ended) -> None:
     where = _where(recording)
     said = _said(ended.stdout, ended.stderr)
-    if ended.stopped == "timeout":
-        _refuse_slow(recording, where)
-        raise UsageError(
-            f"the program did not end within {recording.timeout:g} s, and was ended with all its processes{said}",
-            where=where,
-            next_step="Let it end by itself, or give it more time with --record-timeout.",
-        )
+    _refuse_slow("the program", recording, ended, where)
     if ended.status not in recording.allowed:
         raise UsageError(
             f"the program ended with {status_text(ended.status)} while it was recorded{said}",
