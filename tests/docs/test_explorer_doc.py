@@ -10,30 +10,22 @@ import pytest
 from powercut.base import paths
 from powercut.scenarios import scenario
 from tests.real_engine import Subject, explore, record, require_engine
+from tests.scenario_texts import scenario_text
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "replayer" / "EXPLORER.md"
 ROW = re.compile(
     r"^\| `(read-driven|read-driven --no-remember|exhaustive)` \| (\d) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$",
     re.MULTILINE,
 )
-SCENARIO = """
-schema = 1
-name = "example"
-summary = "One update in place under an undo log."
-targets = ["patterns"]
-[config]
-pattern = "undo_log"
-capacity = 1
-[pool]
-size = "64KiB"
-[[phase]]
-name = "warm-up"
-explore = false
-steps = [{ op = "insert", from = 1, to = 1 }]
-[[phase]]
-name = "update"
-steps = [{ op = "update", keys = [1] }]
-"""
+#: One update in place under an undo log.
+SCENARIO = scenario_text(
+    "example",
+    "patterns",
+    'op = "update", keys = [1]',
+    before='op = "insert", from = 1, to = 1',
+    config='pattern = "undo_log"\ncapacity = 1',
+    pool='size = "64KiB"',
+)
 
 
 @pytest.fixture(scope="module")

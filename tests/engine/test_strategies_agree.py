@@ -30,6 +30,7 @@ from tests.real_engine import (
     planted_bugs,
     record,
 )
+from tests.scenario_texts import scenario_text
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("real_engine")]
 
@@ -234,22 +235,15 @@ def sampled() -> Iterator[pytest.param]:
 
 
 #: Long enough for several workers, with an operation of every kind.
-LONG_SCENARIO = """
-schema = 1
-name = "several_chunks"
-summary = "For a test."
-targets = ["level"]
-[config]
-top = 32
-[[phase]]
-name = "work"
-steps = [
-  { op = "insert", from = 1, to = 130 },
-  { op = "update", from = 1, to = 60 },
-  { op = "erase", from = 20, to = 60 },
-  { op = "maintain", command = "expand" },
-]
-"""
+LONG_SCENARIO = scenario_text(
+    "several_chunks",
+    "level",
+    'op = "insert", from = 1, to = 130',
+    'op = "update", from = 1, to = 60',
+    'op = "erase", from = 20, to = 60',
+    'op = "maintain", command = "expand"',
+    config="top = 32",
+)
 
 
 def assert_repeatable(trace: Path, *options: str) -> Exploration:

@@ -13,24 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from tests.real_engine import WALL_CLOCK
+from tests.scenario_texts import scenario_text
 
 #: Findings, several chunks, and less than a second of exploring.
-SCENARIO = """
-schema = 1
-name = "spread"
-summary = "For a test."
-targets = ["level"]
-[config]
-top = 4
-auto_expand = true
-[[phase]]
-name = "work"
-steps = [
-  { op = "insert", from = 1, to = 40 },
-  { op = "update", from = 1, to = 40 },
-  { op = "erase", from = 10, to = 30 },
-]
-"""
+SCENARIO = scenario_text(
+    "spread",
+    "level",
+    'op = "insert", from = 1, to = 40',
+    'op = "update", from = 1, to = 40',
+    'op = "erase", from = 10, to = 30',
+    config="top = 4\nauto_expand = true",
+)
 #: The published variant has bugs.
 COMMAND = ("run", "level:published", "--scenario", "spread.toml", "--chunk-events", "200")
 MINIMAL = ("--explain", "0", "--format", "text,html,json,sarif,junit")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -115,6 +116,16 @@ def record(folder: Path, case: Case, way: Way) -> Path:
     convert = [str(paths.engine()), "convert", "--stream", str(stream), "--trace", str(trace)]
     subprocess.run(convert, check=True, capture_output=True)
     return trace
+
+
+def recorded_programs(folder: Path, seeds: Iterable[int]) -> Iterator[tuple[int, Way, Case, Expected]]:
+    """The seed, the way, the case and the right answer of each program, when its trace is in the folder."""
+    for seed in seeds:
+        random = Random(seed)
+        way = draw_way(random)
+        case, right = draw_case(random, way)
+        record(folder, case, way)
+        yield seed, way, case, right
 
 
 def command_of(folder: Path, case: Case, way: Way) -> list[str]:

@@ -13,8 +13,9 @@ from tests.real_engine import require_engine
 
 EXAMPLE = paths.home() / "docs" / "examples" / "raw-intrinsics" / "ledger.c"
 LOST = "nothing is stored, flushed or fenced by inline assembly or by libraries that were not rebuilt"
-UNSEEN = """
+STORED = """
 #include <fcntl.h>
+#include <immintrin.h>
 #include <sys/mman.h>
 #include <unistd.h>
 int main(int argc, char** argv) {
@@ -22,28 +23,21 @@ int main(int argc, char** argv) {
   if (ftruncate(file, 4096) != 0) return 1;
   long* pool = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   pool[0] = 1;
+"""
+UNSEEN = f"""{STORED}
   __asm__ volatile("movq $7, %0" : "=m"(pool[64]));
   return 0;
-}
+}}
 """
 
 #: A flush and a fence that nobody sees: without them the store would be a bug.
-FLUSHED = """
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-#include <immintrin.h>
-int main(int argc, char** argv) {
-  int file = open(argv[argc - 1], O_RDWR | O_CREAT, 0644);
-  if (ftruncate(file, 4096) != 0) return 1;
-  long* pool = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  pool[0] = 1;
+FLUSHED = f"""{STORED}
   FLUSH
   pool[64] = 1;
   _mm_clwb(&pool[64]);
   _mm_sfence();
   return 0;
-}
+}}
 """
 ASSEMBLY = '__asm__ volatile("clflush %0" : "+m"(pool[0])); __asm__ volatile("lock; addl $0, (%%rsp)" ::: "memory");'
 INTRINSICS = "_mm_clflush(&pool[0]); _mm_mfence();"

@@ -111,11 +111,7 @@ def test_the_simulation_does_what_the_program_does(folder: Path) -> None:
 
 
 def judged_programs(folder: Path, seeds: Iterable[int]) -> Iterator[Judged]:
-    for seed in seeds:
-        random = Random(seed)
-        way = engine.draw_way(random)
-        case, right = engine.draw_case(random, way)
-        engine.record(folder, case, way)
+    for seed, way, case, right in engine.recorded_programs(folder, seeds):
         command = engine.command_of(folder, case, way)
         yield Judged(seed, way, case, right, engine.judge(folder, case, way), command)
 

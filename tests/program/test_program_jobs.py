@@ -12,7 +12,6 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -99,11 +98,7 @@ def test_a_true_finding_is_lost_with_several_jobs(tmp_path: Path) -> None:
 def differing(folder: Path, seeds: Sequence[int], jobs: Sequence[int]) -> list[str]:
     straight_engine.build(folder)
     out = []
-    for seed in seeds:
-        random = Random(seed)
-        way = straight_engine.draw_way(random)
-        case, _ = straight_engine.draw_case(random, way)
-        straight_engine.record(folder, case, way)
+    for seed, way, case, _ in straight_engine.recorded_programs(folder, seeds):
         command = straight_engine.command_of(folder, case, way)
         said = {number: judged(command, number) for number in jobs}
         if len(set(said.values())) > 1:

@@ -7,25 +7,19 @@ import pytest
 from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
 from tests.real_engine import require_engine
+from tests.scenario_texts import scenario_text
 
-SCENARIO = """
-schema = 2
-name = "unsynced"
-summary = "More keys since a sync than are followed."
-targets = ["montage"]
-config = { every = 0 }
-pool = { size = "512KiB" }
-data = { key_size = 8, value_size = 8 }
-
-[[phase]]
-name = "set-up"
-explore = false
-steps = [{ op = "insert", from = 1, to = 600 }]
-
-[[phase]]
-name = "look"
-steps = [{ op = "lookup", keys = [1] }]
-"""
+#: More keys since a sync than are followed.
+SCENARIO = scenario_text(
+    "unsynced",
+    "montage",
+    'op = "lookup", keys = [1]',
+    before='op = "insert", from = 1, to = 600',
+    schema=2,
+    config="every = 0",
+    pool='size = "512KiB"',
+    data="key_size = 8\nvalue_size = 8",
+)
 
 
 @pytest.mark.parametrize("command", ["run", "audit"])

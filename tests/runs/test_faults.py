@@ -12,6 +12,7 @@ from powercut.base import paths
 from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
 from powercut.runs.faults import KINDS, ONLY_ON, fitting
+from tests.scenario_texts import scenario_text
 
 #: bug of pattern `checked` -> the fault that shows it, and an invariant that is then violated
 BUGS = {
@@ -20,39 +21,27 @@ BUGS = {
     "throwing_new": ("alloc", "unhandled-failure"),
     "trusts_zeroes": ("stale", "stale-contents"),
 }
-SCENARIO = """\
-schema = 1
-name = "{name}"
-summary = "For a test."
-targets = ["patterns"]
-
-[config]
-pattern = "{pattern}"
-bug = "{bug}"
-capacity = 3
-
-[pool]
-size = "16KiB"
-
-[[phase]]
-name = "run"
-steps = [
-  {{ op = "insert", from = 1, to = 2 }},
-  {{ op = "update", keys = [1] }},
-  {{ op = "erase", keys = [2] }},
-  {{ op = "lookup", keys = [1, 2] }},
-]
-"""
+STEPS = (
+    'op = "insert", from = 1, to = 2',
+    'op = "update", keys = [1]',
+    'op = "erase", keys = [2]',
+    'op = "lookup", keys = [1, 2]',
+)
 
 
 pytestmark = pytest.mark.usefixtures("real_engine")
+
+
+def of_pattern(name: str, pattern: str, bug: str) -> str:
+    config = f'pattern = "{pattern}"\nbug = "{bug}"\ncapacity = 3'
+    return scenario_text(name, "patterns", *STEPS, config=config, pool='size = "16KiB"')
 
 
 def inject(
     folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str, bug: str = "none", pattern: str = "checked"
 ) -> tuple[int, list[dict[str, Any]]]:
     path = folder / f"{pattern}_{bug}.toml"
-    path.write_text(SCENARIO.format(name=path.stem, pattern=pattern, bug=bug))
+    path.write_text(of_pattern(path.stem, pattern, bug))
     code = main(["faults", "patterns", "--scenario", str(path), "--out", str(folder / "out"), "--json", *arguments])
     return code, json.loads(capsys.readouterr().out)["runs"]
 
@@ -143,60 +132,36 @@ def test_same_seed_same_result(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert without_clock(first[1]) == without_clock(second[1])
 
 
-COUNTS = """\
-schema = 4
-name = "{name}"
-summary = "For a test."
-targets = ["unbuffered"]
-
-[config]
-page = 1024
-sectors = 2
-entries = 2
-pages = 2
-blocks = 2
-overflow = 1
-
-[pool]
-size = "4KiB"
-
-[data]
-key_size = 8
-value_size = 8
-
-[[phase]]
-name = "run"
-steps = [{{ op = "increment", from = 1, to = 3 }}, {{ op = "increment", keys = [1, 2, 1, 3, 1], by = 5 }}]
-"""
+COUNTS = scenario_text(
+    "counts",
+    "unbuffered",
+    'op = "increment", from = 1, to = 3',
+    'op = "increment", keys = [1, 2, 1, 3, 1], by = 5',
+    schema=4,
+    config="page = 1024\nsectors = 2\nentries = 2\npages = 2\nblocks = 2\noverflow = 1",
+    pool='size = "4KiB"',
+    data="key_size = 8\nvalue_size = 8",
+)
 
 
 def of_device(
     folder: Path, capsys: pytest.CaptureFixture[str], target: str, *kinds: str, more: tuple[str, ...] = ()
 ) -> dict[str, dict[str, Any]]:
     path = folder / "counts.toml"
-    path.write_text(COUNTS.format(name=path.stem))
+    path.write_text(COUNTS)
     arguments = ["faults", target, "--scenario", str(path), "--fault", ",".join(kinds), "--out", str(folder / "out")]
     main([*arguments, "--json", *more])
     return {run["fault"]: run for run in json.loads(capsys.readouterr().out)["runs"]}
 
 
-ITEMS = """\
-schema = 4
-name = "items"
-summary = "For a test."
-targets = ["pair"]
-
-[pool]
-size = "4KiB"
-
-[data]
-key_size = 8
-value_size = 800
-
-[[phase]]
-name = "run"
-steps = [{ op = "insert", from = 1, to = 2 }, { op = "update", keys = [1] }, { op = "erase", keys = [2] }]
-"""
+ITEMS = scenario_text(
+    "items",
+    "pair",
+    *STEPS[:3],
+    schema=4,
+    pool='size = "4KiB"',
+    data="key_size = 8\nvalue_size = 800",
+)
 #: kind -> effects other than harmless of a table that trusts its sectors, and of one that has checksums
 WEAKNESSES: dict[str, tuple[set[str], set[str]]] = {
     "media": ({"detected"}, {"detected"}),
@@ -249,23 +214,16 @@ def test_a_failing_allocation_leaves_a_trace_that_knows_its_contents(
     assert [item["verdict"] for item in run["explored"]] == ["consistent"] * 4
 
 
-LOG = """\
-schema = 4
-name = "log"
-summary = "For a test."
-targets = ["pair"]
-
-[pool]
-size = "4KiB"
-
-[data]
-key_size = 8
-value_size = 16
-
-[[phase]]
-name = "run"
-steps = [{ op = "insert", from = 1, to = 2 }, { op = "erase", keys = [1] }, { op = "insert", from = 3, to = 4 }]
-"""
+LOG = scenario_text(
+    "log",
+    "pair",
+    'op = "insert", from = 1, to = 2',
+    'op = "erase", keys = [1]',
+    'op = "insert", from = 3, to = 4',
+    schema=4,
+    pool='size = "4KiB"',
+    data="key_size = 8\nvalue_size = 16",
+)
 
 
 def test_a_log_on_flash_takes_a_page_that_its_pair_destroyed_for_one_that_was_cut(
@@ -296,12 +254,8 @@ def test_a_log_on_flash_takes_a_page_that_its_pair_destroyed_for_one_that_was_cu
 def test_a_kind_that_the_medium_cannot_have_is_refused(
     target: str, kind: str, of: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "scenario.toml"
-    path.write_text(
-        SCENARIO.format(name="scenario", pattern="checked", bug="none")
-        if target == "patterns"
-        else COUNTS.format(name="scenario")
-    )
+    path = tmp_path / "counts.toml"
+    path.write_text(of_pattern("counts", "checked", "none") if target == "patterns" else COUNTS)
     arguments = ["faults", target, "--scenario", str(path), "--fault", kind, "--out", str(tmp_path / "out")]
     assert main(arguments) == ExitCode.USAGE
     assert f"{kind} is a fault of {of}" in " ".join(capsys.readouterr().err.split())

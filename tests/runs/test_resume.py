@@ -20,24 +20,18 @@ from powercut.base.errors import UsageError
 from powercut.base.exit_codes import ExitCode
 from powercut.scenarios import scenario
 from tests.real_engine import WALL_CLOCK, Exploration, Subject, explore, record, require_engine
+from tests.scenario_texts import scenario_text
 
 pytestmark = pytest.mark.slow
 
-SCENARIO = """
-schema = 1
-name = "killed"
-summary = "For a test."
-targets = ["level"]
-[config]
-top = 16
-[[phase]]
-name = "work"
-steps = [
-  { op = "insert", from = 1, to = 60 },
-  { op = "update", from = 1, to = 60 },
-  { op = "erase", from = 20, to = 60 },
-]
-"""
+SCENARIO = scenario_text(
+    "killed",
+    "level",
+    'op = "insert", from = 1, to = 60',
+    'op = "update", from = 1, to = 60',
+    'op = "erase", from = 20, to = 60',
+    config="top = 16",
+)
 CHUNKS = ("--chunk-events", "150", "--jobs", "2")
 
 

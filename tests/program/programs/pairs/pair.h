@@ -91,6 +91,12 @@ int dump(const char* path);
 int use(const char* path);
 #endif
 
+static inline int usual_run(const char* path) {
+  struct pool* pool = map_pool(path, O_CREAT);
+  format(pool);
+  for (uint64_t key = 1; key <= 3; ++key) insert(pool, key, 0);
+  return 0;
+}
 static inline int usual_check(const char* path) {
   if (whole(map_pool(path, 0))) return 0;
   fprintf(stderr, "an item is not whole\n");
@@ -114,6 +120,8 @@ int main(int argc, char** argv) {
   return dump(argv[2]);
 }
 
+#define USUAL_RUN \
+  int run(const char* path) { return usual_run(path); }
 #define USUAL_CHECK \
   int check(const char* path) { return usual_check(path); }
 #define USUAL_DUMP \

@@ -4,12 +4,7 @@
 
 #include "pair.h"
 
-int run(const char* path) {
-  struct pool* pool = map_pool(path, O_CREAT);
-  format(pool);
-  for (uint64_t key = 1; key <= 3; ++key) insert(pool, key, 0);
-  return 0;
-}
+USUAL_RUN
 
 int check(const char* path) {
   uint32_t drawn = 0;
