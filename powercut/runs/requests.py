@@ -67,9 +67,9 @@ def for_run(
 
 def for_clients(
     selections: Sequence[Selection],
-    shape: Shape,
     patterns: Sequence[str],
     *,
+    shape: Shape,
     options: ExploreOptions,
     explicit: bool,
     config: Mapping[str, str] = OWN,

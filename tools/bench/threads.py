@@ -50,7 +50,7 @@ def measure(*, jobs: int, names: Sequence[str] = TARGETS) -> dict[str, Any]:
 def _of_clients(name: str, shape: Shape, bound: int | None, *, jobs: int) -> dict[str, Any]:
     selection = Selection(target=targets.find(name), variant="hardened")
     options = replace(ExploreOptions(nested=1), schedules=Schedules(preemptions=bound))
-    wanted = requests.for_clients([selection], shape, [], options=options, explicit=True)
+    wanted = requests.for_clients([selection], [], shape=shape, options=options, explicit=True)
     return _row(name, f"{shape}, {'no bound' if bound is None else f'{bound} preemptions'}", wanted, jobs=jobs)
 
 

@@ -1,7 +1,8 @@
 """`powercut run`: record, explore and report."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -174,62 +175,33 @@ class Command:
     def requests(self) -> tuple[list[Request], list[str]]:
         """Returns the runs, and the names of their targets."""
         selections = targets.select(list(self.targets))
-        explicit = bool(self.targets)
+        made: Callable[..., list[Request]] = requests.for_run
         if self.client is not None:
-            shape = clients.parse_shape(self.client, self.keys)
-            wanted = requests.for_clients(
-                selections,
-                shape,
-                self.scenarios,
-                options=self.options,
-                explicit=explicit,
-                config=self.config,
-                say=talk.say,
-            )
+            made = partial(requests.for_clients, shape=clients.parse_shape(self.client, self.keys))
         elif self.keys is not None:
             raise UsageError("these are the keys of no client", where="--keys", next_step="Add --client 2x2.")
-        else:
-            wanted = requests.for_run(
-                selections,
-                self.scenarios,
-                options=self.options,
-                explicit=explicit,
-                config=self.config,
-                say=talk.say,
-            )
+        wanted = made(
+            selections,
+            self.scenarios,
+            options=self.options,
+            explicit=bool(self.targets),
+            config=self.config,
+            say=talk.say,
+        )
         names = list(dict.fromkeys(item.target.name for item in selections))
         return runner.with_tracer(wanted, self.tracer), names
 
     def as_json(self) -> dict[str, Any]:
         """Returns the object for `shard.json`."""
-        return {
-            "targets": list(self.targets),
-            "scenarios": list(self.scenarios),
-            "client": self.client,
-            "keys": self.keys,
-            "config": dict(self.config),
-            "options": asdict(self.options),
-            "tracer": self.tracer,
-        }
+        return asdict(self)
 
     @staticmethod
     def from_json(value: dict[str, Any]) -> "Command":
         """Returns the command that `as_json` wrote."""
         given = value["options"]
-        options = {
-            **given,
-            "budget": Budget(**given["budget"]),
-            "schedules": Schedules(**given.get("schedules", {})),
-        }
-        return Command(
-            targets=tuple(value["targets"]),
-            scenarios=tuple(value["scenarios"]),
-            client=value.get("client"),
-            keys=value.get("keys"),
-            config=value.get("config", {}),
-            options=ExploreOptions(**options),
-            tracer=value["tracer"],
-        )
+        nested = {"budget": Budget(**given["budget"]), "schedules": Schedules(**given.get("schedules", {}))}
+        named = {name: tuple(value[name]) for name in ("targets", "scenarios")}
+        return Command(**{**value, **named, "options": ExploreOptions(**{**given, **nested})})
 
 
 def _explore_shard(wanted: Sequence[Request], shard: shards.Shard, judging: Judging, *, command: Command) -> ExitCode:
