@@ -13,7 +13,7 @@ from powercut.scenarios import catalog, plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import ScenarioFile
 from tools.bench import process as bench_process
-from tools.bench.page import columns, table, verdict
+from tools.bench.page import columns, table
 from tools.bench.plot import Panel, svg
 
 SIZES = {"10k": 10_000, "100k": 100_000, "1m": 1_000_000}
@@ -84,19 +84,10 @@ def markdown(values: dict[str, Any]) -> str:
     """The tables of the page."""
     rows = values["rows"]
     measured = columns(
-        rows,
-        {
-            "scenario": "scenario",
-            "crash points": "crash_points",
-            "crash states": lambda row: int(row["crash_states"]),
-            "executions": "executions",
-            "query runs": "query_runs",
-            "record s": "record_seconds",
-            "explore s": "seconds",
-            "explore CPU s": "cpu_seconds",
-            "peak MiB": "peak_mib",
-            "verdict": verdict,
-        },
+        [{**row, "crash_states": int(row["crash_states"])} for row in rows],
+        *("scenario", "crash_points", "crash_states", "executions", "query_runs", "record_seconds"),
+        *("seconds", "cpu_seconds", "peak_mib", "verdict"),
+        titles={"record_seconds": "record s", "cpu_seconds": "explore CPU s"},
     )
     ratios = table(["mix", "operations", "time", "CPU time", "memory"], list(_ratios(rows)))
     return f"{measured}\n\n{ratios}"

@@ -1,11 +1,14 @@
 """docs/performance.md: what people wrote stays, what was measured stands between markers, a pair for each section."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from powercut.base.errors import UsageError
 from powercut.base.output_files import unwritable
+
+#: Titles of columns that several sections have.
+_TITLES = {"seconds": "explore s", "cpu_seconds": "CPU s", "peak_mib": "peak MiB"}
 
 
 def cell(value: object) -> str:
@@ -28,18 +31,24 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def columns(rows: Sequence[Mapping[str, Any]], of: Mapping[str, str | Callable[[Any], object]]) -> str:
-    """A table with a line for each row. `of` gives each title the key of its values, or the function that makes them.
+def columns(rows: Sequence[Mapping[str, Any]], *names: str, titles: Mapping[str, str] | None = None) -> str:
+    """A table with a line for each row, and a column for each of these names of values.
 
-    A value that is None shows nothing.
+    A title is the name in words, unless `titles` has another. The coverage stands beside the verdict; a value that is
+    not there, or None, shows nothing.
     """
-    values = [[row[name] if isinstance(name, str) else name(row) for name in of.values()] for row in rows]
-    return table(list(of), [["" if value is None else value for value in row] for row in values])
+    words = {**_TITLES, **(titles or {})}
+    return table(
+        [words.get(name, name.replace("_", " ")) for name in names],
+        [[_value(row, name) for name in names] for row in rows],
+    )
 
 
-def verdict(row: Mapping[str, Any]) -> str:
-    """The verdict and the coverage of a run."""
-    return f"{row['verdict']}, {row['coverage']}"
+def _value(row: Mapping[str, Any], name: str) -> object:
+    value = row.get(name)
+    if value is None:
+        return ""
+    return f"{value}, {row['coverage']}" if name == "verdict" else value
 
 
 def write_section(page: Path, name: str, content: str) -> None:

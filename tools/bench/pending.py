@@ -16,7 +16,7 @@ from powercut.scenarios import plan, targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import ScenarioFile
 from tools.bench import process as bench_process
-from tools.bench.page import columns, verdict
+from tools.bench.page import columns
 from tools.bench.plot import Panel, svg
 
 LINES = (0, 10, 100, 1_000, 10_000)
@@ -78,16 +78,11 @@ def markdown(values: dict[str, Any]) -> str:
     """The table of the page."""
     return columns(
         values["rows"],
-        {
-            "never flushed": "never_flushed",
-            "crash points": "crash_points",
-            "digits of crash states": "digits_of_states",
-            "executions": "executions",
-            "explore s": "seconds",
-            "CPU s": "cpu_seconds",
-            "CPU µs / crash point": "microseconds_per_crash_point",
-            "peak MiB": "peak_mib",
-            "verdict": verdict,
+        *("never_flushed", "crash_points", "digits_of_states", "executions"),
+        *("seconds", "cpu_seconds", "microseconds_per_crash_point", "peak_mib", "verdict"),
+        titles={
+            "digits_of_states": "digits of crash states",
+            "microseconds_per_crash_point": "CPU µs / crash point",
         },
     )
 

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ from powercut.engine import engine, events
 from powercut.engine.options import ExploreOptions
 from powercut.runs import runner
 from powercut.runs.run_request import Request
+from powercut.scenarios import plan
+from powercut.scenarios.scenario import Scenario
+from powercut.scenarios.targets import Target
 
 _SAMPLE_SECONDS = 0.1
 _MOST_SHARE = 0.05
@@ -38,6 +41,23 @@ class Measured:
     cpu_seconds: float  # of all its processes
     record_peak: int  # bytes
     peak: int
+
+
+def rows_of(
+    target: Target,
+    cases: Mapping[int, Scenario],
+    row: Callable[[int, Path], dict[str, Any]],
+    *,
+    variant: str,
+) -> list[dict[str, Any]]:
+    """A row for each case, of its number and the trace of its recording."""
+    with tempfile.TemporaryDirectory(prefix="powercut-bench-") as folder:
+        rows = []
+        for number, scenario in cases.items():
+            trace = Path(folder) / f"{number}.pct"
+            record(plan.build(target, variant=variant, scenario=scenario, seed=1), trace)
+            rows.append(row(number, trace))
+    return rows
 
 
 class PeakMemory(engine.Interrupt):

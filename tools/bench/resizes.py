@@ -5,13 +5,12 @@ makes the rest. By default a recovery is left where it comes to where another on
 their ends.
 """
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from powercut.engine.options import ExploreOptions
-from powercut.scenarios import plan, targets
+from powercut.scenarios import targets
 from tools.bench import process as bench_process
 from tools.bench import schemes as bench_schemes
 from tools.bench.page import columns
@@ -24,15 +23,8 @@ _MOST_WITHOUT_MERGING = 200
 
 def measure(*, inserts: Sequence[int] = INSERTS) -> dict[str, Any]:
     """A row for each number of inserts, one worker."""
-    target = targets.find("bch")
-    rows = []
-    with tempfile.TemporaryDirectory(prefix="powercut-bench-") as folder:
-        for number in inserts:
-            wanted = plan.build(target, variant="hardened", scenario=bench_schemes.case(number), seed=1)
-            trace = Path(folder) / f"{number}.pct"
-            bench_process.record(wanted, trace)
-            rows.append(_row(number, trace))
-    return {"rows": rows}
+    cases = {number: bench_schemes.case(number) for number in inserts}
+    return {"rows": bench_process.rows_of(targets.find("bch"), cases, _row, variant="hardened")}
 
 
 def _row(number: int, trace: Path) -> dict[str, Any]:
@@ -53,18 +45,9 @@ def _row(number: int, trace: Path) -> dict[str, Any]:
 
 def markdown(values: dict[str, Any]) -> str:
     """The table of the page."""
-    return columns(
-        values["rows"],
-        {
-            "inserts": "inserts",
-            "crash points": "crash_points",
-            "queries": "queries",
-            "explore s": "seconds",
-            "coverage": "coverage",
-            "queries `--no-merge`": lambda row: row.get("queries_of_each", ""),
-            "`--no-merge` s": lambda row: row.get("seconds_of_each", ""),
-        },
-    )
+    merged = ("inserts", "crash_points", "queries", "seconds", "coverage")
+    unmerged = {"queries_of_each": "queries `--no-merge`", "seconds_of_each": "`--no-merge` s"}
+    return columns(values["rows"], *merged, *unmerged, titles=unmerged)
 
 
 def chart(values: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import ScenarioFile
 from powercut.scenarios.targets import Target
 from tools.bench import process as bench_process
-from tools.bench.page import columns, verdict
+from tools.bench.page import columns
 from tools.bench.plot import Panel, svg
 
 OPERATIONS = (100, 300, 1_000, 3_000)
@@ -73,16 +73,8 @@ def _rows(target: Target, jobs: int, operations: Sequence[int]) -> list[dict[str
 def markdown(values: dict[str, Any]) -> str:
     """The table of the page."""
     return columns(
-        values["rows"],
-        {
-            "scheme": "scheme",
-            "inserts": "inserts",
-            "crash points": "crash_points",
-            "crash states": lambda row: _short(row["crash_states"]),
-            "executions": "executions",
-            "explore s": "seconds",
-            "verdict": verdict,
-        },
+        [{**row, "crash_states": _short(row["crash_states"])} for row in values["rows"]],
+        *("scheme", "inserts", "crash_points", "crash_states", "executions", "seconds", "verdict"),
     )
 
 

@@ -87,6 +87,9 @@ def _sum(runs: Sequence[RunRecord], field: str) -> int:
 
 def markdown(values: dict[str, Any]) -> str:
     """The table of the page."""
-    same = ("target", "client", "clients", "states", "steps", "frontiers", "judged")
-    timed = {"s": "seconds", "CPU s": "cpu_seconds", "verdict": "verdicts"}
-    return columns(values["rows"], dict(zip(same, same, strict=True)) | timed)
+    return columns(
+        values["rows"],
+        *("target", "client", "clients", "states", "steps", "frontiers", "judged"),
+        *("seconds", "cpu_seconds", "verdicts"),
+        titles={"seconds": "s", "verdicts": "verdict"},
+    )

@@ -15,7 +15,7 @@ from powercut.base import paths
 from powercut.base.errors import HarnessError
 from powercut.cli.main import main as powercut
 from powercut.engine.options import ExploreOptions
-from powercut.scenarios import plan, targets
+from powercut.scenarios import targets
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import ScenarioFile
 from tools.bench import process as bench_process
@@ -63,13 +63,8 @@ def measure(*, inserts: Sequence[int] = INSERTS) -> dict[str, Any]:
     """A row for each number of inserts, one worker."""
     with tempfile.TemporaryDirectory(prefix="powercut-bench-") as folder:
         target = targets.find(str(library(Path(folder))))
-        rows = []
-        for number in inserts:
-            wanted = plan.build(target, variant=target.default_variants[0], scenario=case(number), seed=1)
-            trace = Path(folder) / f"{number}.pct"
-            bench_process.record(wanted, trace)
-            rows.append(_row(number, trace))
-    return {"rows": rows}
+        cases = {number: case(number) for number in inserts}
+        return {"rows": bench_process.rows_of(target, cases, _row, variant=target.default_variants[0])}
 
 
 def _row(number: int, trace: Path) -> dict[str, Any]:
@@ -94,19 +89,14 @@ def _row(number: int, trace: Path) -> dict[str, Any]:
 
 def markdown(values: dict[str, Any]) -> str:
     """The table of the page."""
+    unmerged = {
+        "query_runs_without_merging": "executions of queries without merging",
+        "seconds_without_merging": "without merging s",
+    }
     return columns(
-        values["rows"],
-        {
-            "inserts": "inserts",
-            "crash points": "crash_points",
-            "crash states": lambda row: int(row["crash_states"]),
-            "executions": "executions",
-            "stretches of queries": "query_runs",
-            "explore s": "seconds",
-            "executions of queries without merging": "query_runs_without_merging",
-            "without merging s": "seconds_without_merging",
-            "coverage": "coverage",
-        },
+        [{**row, "crash_states": int(row["crash_states"])} for row in values["rows"]],
+        *("inserts", "crash_points", "crash_states", "executions", "query_runs", "seconds", *unmerged, "coverage"),
+        titles={"query_runs": "stretches of queries", **unmerged},
     )
 
 
