@@ -29,12 +29,8 @@ def json_text(value: object) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file durably and as a whole."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_text(path, text)
-    except OSError as error:
-        raise unwritable(path, error) from error
+    """Writes a file durably and as a whole, as `replace_text` does."""
+    write_bytes(path, _encoded(text))
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -47,11 +43,13 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Writes a file durably and as a whole, with the permissions that the umask leaves; OSError.
+    """Writes a file durably and as a whole, with the permissions that the umask leaves; OSError."""
+    _replace(path, _encoded(text))
 
-    A path that is not UTF-8 stands in a text as surrogates. They are written as JSON escapes them.
-    """
-    _replace(path, text.encode("utf-8", "backslashreplace"))
+
+def _encoded(text: str) -> bytes:
+    """A path that is not UTF-8 stands in a text as surrogates. They are written as JSON escapes them."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _replace(path: Path, content: bytes) -> None:
