@@ -48,10 +48,17 @@ VERBS = {
 
 
 def load(module: str) -> dict[str, Any]:
-    """`{verb: command}` of a module in `powercut.cli.commands`."""
+    """`{verb: command}` of a module in `powercut.cli.commands`.
+
+    The command is the function that is named as its module. A module with more than that has a function `register`.
+    """
     verbs = typer.Typer(rich_markup_mode=None)
     verbs.callback()(_nothing)
-    import_module(f"powercut.cli.commands.{module}").register(verbs)
+    loaded = import_module(f"powercut.cli.commands.{module}")
+    if hasattr(loaded, "register"):
+        loaded.register(verbs)
+    else:
+        verbs.command(module.strip("_").replace("_", "-"))(getattr(loaded, module))
     commands: dict[str, Any] = vars(typer.main.get_command(verbs))["commands"]
     return commands
 

@@ -36,10 +36,6 @@ from powercut_reports.tables import appendix as document
 FOLDER = "appendix"
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(appendix)
-
-
 @grouped
 def appendix(
     target: Annotated[list[str], argument("TARGET[:VARIANT]...", "The targets of the paper.")],

@@ -21,10 +21,6 @@ from powercut.scenarios import targets
 _SHOWN = 5
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(audit)
-
-
 @grouped
 def audit(
     target: Annotated[list[str] | None, argument("TARGET[:VARIANT]", "What to audit.")] = None,

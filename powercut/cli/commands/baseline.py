@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from powercut.cli.commands import shared
-from powercut.cli.commands.grouped import argument, option
+from powercut.cli.commands.grouped import add_group, argument, option
 from powercut.findings import run_records
 from powercut.gate import baseline
 from powercut.gate.gate import open_gate
@@ -14,13 +14,9 @@ from powercut.symbols.place_identity import SOURCE
 
 
 def register(app: typer.Typer) -> None:
-    verbs = typer.Typer(
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        help="Accept findings that are known, so that only new ones fail (checker/RUN.md).",
+    add_group(
+        app, "baseline", "Accept findings that are known, so that only new ones fail (checker/RUN.md).", update=update
     )
-    verbs.command()(update)
-    app.add_typer(verbs, name="baseline")
 
 
 def update(

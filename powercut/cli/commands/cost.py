@@ -22,10 +22,6 @@ from powercut_reports.html import Companions
 _FORMATS = ("text", *paper.FORMATS)
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(cost)
-
-
 def cost(
     target: Annotated[list[str], argument("TARGET[:VARIANT]...", "Targets to measure.")],
     scenario: shared.Scenarios = None,

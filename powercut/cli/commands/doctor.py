@@ -10,10 +10,6 @@ from powercut.cli import output
 from powercut.cli.commands import shared
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(doctor)
-
-
 def doctor(json: shared.Json = False) -> None:
     """Say what this installation has and lacks, each with the next step.
 

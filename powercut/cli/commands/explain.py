@@ -4,8 +4,6 @@ import shlex
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from powercut.base import paths
 from powercut.cause import explain as explaining
 from powercut.cli import output, talk
@@ -15,10 +13,6 @@ from powercut.findings import run_records
 from powercut.runs import runner
 from powercut_records.finding import FindingRecord
 from powercut_reports import text
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(explain)
 
 
 def explain(

@@ -8,14 +8,12 @@ import typer
 from powercut.base.errors import UsageError
 from powercut.cli import output, talk
 from powercut.cli.commands import shared
-from powercut.cli.commands.grouped import argument, option
+from powercut.cli.commands.grouped import add_group, argument, option
 from powercut.program import pmemcheck
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Write a trace as another tool reads it.")
-    group.command("pmemcheck")(export_pmemcheck)
-    app.add_typer(group, name="export")
+    add_group(app, "export", "Write a trace as another tool reads it.", pmemcheck=export_pmemcheck)
 
 
 def export_pmemcheck(

@@ -21,10 +21,6 @@ from powercut.scenarios import targets
 from powercut_records import media
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(faults)
-
-
 def faults(
     target: Annotated[list[str] | None, argument("TARGET[:VARIANT]", "What to judge.")] = None,
     scenario: shared.Scenarios = None,

@@ -20,10 +20,6 @@ from powercut_reports.html import Companions
 _FORMATS = ("text", *paper.FORMATS)
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(fidelity)
-
-
 def fidelity(
     scheme: Annotated[str | None, argument("SCHEME", "Only the figures of this scheme.")] = None,
     paper_size: Annotated[

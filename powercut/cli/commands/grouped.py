@@ -82,6 +82,14 @@ def _annotation(field: dataclasses.Field[Any], hint: Any) -> Any:
     return hint if row is None else Annotated[hint, _typer_option(row)]
 
 
+def add_group(app: typer.Typer, name: str, help: str, **commands: Callable[..., None]) -> None:
+    """Adds a command that has commands of its own."""
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=help)
+    for inner, command in commands.items():
+        group.command(inner)(command)
+    app.add_typer(group, name=name)
+
+
 def option(spelling: str, help: str, **said: Any) -> Any:
     """Returns the option of a parameter, which says of itself what a row of a table does (`powercut.base.option`)."""
     return _typer_option(Option(spelling=spelling, help=help, **said))

@@ -8,14 +8,12 @@ import typer
 from powercut.base.errors import UsageError
 from powercut.cli import output, talk
 from powercut.cli.commands import shared
-from powercut.cli.commands.grouped import argument, option
+from powercut.cli.commands.grouped import add_group, argument, option
 from powercut.program import pmemcheck
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make a trace of what another tool recorded.")
-    group.command("pmemcheck")(import_pmemcheck)
-    app.add_typer(group, name="import")
+    add_group(app, "import", "Make a trace of what another tool recorded.", pmemcheck=import_pmemcheck)
 
 
 def import_pmemcheck(

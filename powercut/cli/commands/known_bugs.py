@@ -12,10 +12,6 @@ from powercut.corpus import known_bugs as corpus
 from powercut.runs.runner import open_context
 
 
-def register(app: typer.Typer) -> None:
-    app.command("known-bugs")(known_bugs)
-
-
 @grouped
 def known_bugs(
     scheme: Annotated[str | None, argument("SCHEME", "Only the bugs of this scheme.")] = None,

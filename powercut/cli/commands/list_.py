@@ -2,8 +2,6 @@
 
 from typing import Annotated, Any
 
-import typer
-
 from powercut.base import paths
 from powercut.base.errors import unknown_name
 from powercut.cli import output
@@ -11,10 +9,6 @@ from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import argument
 from powercut.engine import options
 from powercut.scenarios import catalog, targets
-
-
-def register(app: typer.Typer) -> None:
-    app.command("list")(list_)
 
 
 def list_(

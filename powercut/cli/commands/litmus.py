@@ -5,10 +5,6 @@ import typer
 from powercut.cli.commands import shared
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(litmus)
-
-
 def litmus(json: shared.Json = False) -> None:
     """Run the litmus tests of the persistency models.
 

@@ -14,10 +14,6 @@ from powercut.cli.commands.run import Command
 from powercut.machines import shards
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(merge)
-
-
 @grouped
 def merge(
     folders: Annotated[list[Path], argument("DIR…", "The folders of all shards, in any order.")],

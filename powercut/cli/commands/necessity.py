@@ -38,10 +38,6 @@ EachBudget = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(necessity)
-
-
 @grouped
 def necessity(
     target: Annotated[list[str], argument("TARGET[:VARIANT]...", "What to analyse.")],

@@ -3,16 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from powercut.cli import output, talk
 from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import argument, option
 from powercut.new_target.new_target import LANGUAGES, generate
-
-
-def register(app: typer.Typer) -> None:
-    app.command("new-target")(new_target)
 
 
 def new_target(

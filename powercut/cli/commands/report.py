@@ -16,10 +16,6 @@ from powercut.runs.runner import exit_code
 from powercut_records.run import RunRecord
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(report)
-
-
 def report(
     folder: Annotated[Path, argument("DIR", "The output folder of 'powercut run'.")],
     format: shared.Format = "text,html",

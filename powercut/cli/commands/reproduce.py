@@ -18,10 +18,6 @@ from powercut_records.finding import FindingRecord
 from powercut_reports import text
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(reproduce)
-
-
 def reproduce(
     finding: Annotated[Path, argument("FINDING.json", "A finding that 'powercut run' wrote.")],
     json: shared.Json = False,
