@@ -61,7 +61,7 @@ class DrawingView:
     differing_left_out: int
     counts: str = ""  # of a counter: where the parts of the sum lie that was asked for
     has_counts: bool = False  # values are parts of sums
-    row: str = MEMORY.row  # what a bucket is called
+    row: str = MEMORY.words.row  # what a bucket is called
 
 
 def _differs(cell: Cell) -> bool:
@@ -170,7 +170,7 @@ def drawing_view(
             for cell in bucket.cells
             for state in (cell.before, cell.after)
         ),
-        medium.row,
+        medium.words.row,
     )
 
 
@@ -202,7 +202,7 @@ def _tells(cell: DrawnCell) -> bool:
 
 
 def _place_of(group: Group, bucket: Bucket, cell: Cell, medium: Medium) -> str:
-    return f"{group.name}, {medium.row} {bucket.bucket}, {medium.cell} {cell.name}"
+    return f"{group.name}, {medium.words.row} {bucket.bucket}, {medium.words.cell} {cell.name}"
 
 
 def _difference(cell: Cell) -> str:

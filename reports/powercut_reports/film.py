@@ -154,7 +154,7 @@ def _what(shape: str, members: list[tuple[int, TimelineEvent]], letter: str, med
     if shape != "store":
         return first.detail or first.kind
     sizes = [int(word) for _, event in members for word in event.detail.split()[:1] if word.isdecimal()]
-    how = " ".join(filter(None, ("non-temporal" if first.kind == "nt-store" else "", medium.store, letter)))
+    how = " ".join(filter(None, ("non-temporal" if first.kind == "nt-store" else "", medium.words.store, letter)))
     return f"{how} of {medium.size(sum(sizes))}" if sizes else how
 
 
@@ -181,9 +181,9 @@ def _after(
             steps.append(step(later.x, "cut", f"the power is cut {when}", still, site))
             continue
         site = later.store.place
-        earlier = fmt.plural(later.folded, f"earlier {medium.store}")
+        earlier = fmt.plural(later.folded, f"earlier {medium.words.store}")
         missing = f" (after {earlier})" if later.folded else ""
-        what = f"recovery {medium.store}s {medium.extent(later.store.offset, later.store.size)}{missing}"
+        what = f"recovery {medium.words.store}s {medium.extent(later.store.offset, later.store.size)}{missing}"
         lines = tuple(LineState(line.state, track == later.track) for track, line in enumerate(still))
         steps.append(step(later.x, "recovery", what, lines, site, later.store.function))
     frame = own_frame(finding.fault.stack, finding.fault.site) if finding.fault else None

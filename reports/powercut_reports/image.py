@@ -99,7 +99,7 @@ def _of_file(line: ImageLine, medium: Medium) -> str:
 
 def line_view(line: ImageLine, medium: Medium = MEMORY) -> LineView:
     if medium.file is not None:  # names of contents say nothing to the owner of a file
-        return LineView(line, (), 0, _of_file(line, medium), (), medium.cells, medium.head(line))
+        return LineView(line, (), 0, _of_file(line, medium), (), medium.words.cells, medium.head(line))
     cells, wide = (_sectors, 1) if medium.device else (_bytes, _ROW)
     base = 0 if medium.device else line.offset
     columns = [cells(line.floor), cells(line.bytes), cells(line.visible)]
@@ -114,14 +114,14 @@ def line_view(line: ImageLine, medium: Medium = MEMORY) -> LineView:
             rows.append(Row(base + start, *spans))
     counts = Counter(statuses)
     words = [
-        f"{fmt.plural(counts[status], medium.cells)} {word}"
+        f"{fmt.plural(counts[status], medium.words.cells)} {word}"
         + ("" if medium.device else f" ({', '.join(_ranges(statuses, status, line.offset))})")
         for status, word in _STATUS_WORDS.items()
         if counts[status]
     ]
     total_rows = -(-size // wide)
     said = "; ".join(words) or "all three contents agree"
-    return LineView(line, tuple(rows), total_rows - len(rows), said, (), medium.cells, medium.head(line))
+    return LineView(line, tuple(rows), total_rows - len(rows), said, (), medium.words.cells, medium.head(line))
 
 
 def nested_view(line: ImageLine, medium: Medium = MEMORY) -> LineView:
@@ -135,4 +135,4 @@ def nested_view(line: ImageLine, medium: Medium = MEMORY) -> LineView:
         cells = _bytes(line.bytes)
         rows = range(0, len(cells), _ROW)
         contents = tuple((line.offset + at, " ".join(cells[at : at + _ROW])) for at in rows)
-    return LineView(line, (), 0, "as the cut left it", contents, medium.cells, medium.head(line))
+    return LineView(line, (), 0, "as the cut left it", contents, medium.words.cells, medium.head(line))

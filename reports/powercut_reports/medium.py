@@ -32,26 +32,6 @@ class Medium:
         return self.words.device
 
     @property
-    def store(self) -> str:
-        return self.words.store
-
-    @property
-    def line(self) -> str:
-        return self.words.line
-
-    @property
-    def row(self) -> str:
-        return self.words.row
-
-    @property
-    def cell(self) -> str:
-        return self.words.cell
-
-    @property
-    def cells(self) -> str:
-        return self.words.cells
-
-    @property
     def operations(self) -> bool:
         """Whether one operation is several stores."""
         return self.words.operation is not None
@@ -59,7 +39,7 @@ class Medium:
     def place(self, offset: int) -> str:
         """Names a line: "0x1080", "unit 66"; in a file: "sector 3 (0x600 of the file)", "the file's size"."""
         if self.file is None:
-            return f"{self.line} {offset // LINE}" if self.device else fmt.offset(offset)
+            return f"{self.words.line} {offset // LINE}" if self.device else fmt.offset(offset)
         if offset < LINE:
             return "the file's size"
         number = (offset // LINE - 1) * self.file.unit + offset % LINE // WORD
@@ -85,7 +65,7 @@ class Medium:
         if self.operations:
             return self.place(offset)
         first, last = offset // LINE, (offset + max(size, 1) - 1) // LINE
-        units = f"{self.line} {first}" if first == last else f"{self.line}s {first} to {last}"
+        units = f"{self.words.line} {first}" if first == last else f"{self.words.line}s {first} to {last}"
         return f"{self.size(size if sectors is None else sectors)} of {units}"
 
     def change(self, stack: Sequence[Frame]) -> str:
@@ -104,7 +84,7 @@ class Medium:
 
     def size(self, size: int) -> str:
         """ "8 bytes", "1 sector", of flash "2 words" """
-        return fmt.plural(-(-size // WORD), self.cells) if self.device else fmt.plural(size, "byte")
+        return fmt.plural(-(-size // WORD), self.words.cells) if self.device else fmt.plural(size, "byte")
 
 
 MEMORY, BLOCK, FLASH = (Medium(words) for words in (media.MEMORY, media.BLOCK, media.FLASH))

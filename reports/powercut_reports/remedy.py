@@ -234,7 +234,7 @@ def _shrunk(minimal: Minimal) -> list[str]:
     if minimal.operations_before is not None:
         words.append(f"{fmt.grouped(minimal.operations_before)} → {fmt.plural(count, 'operation')}")
     if minimal.lost is not None and minimal.lost_before is not None and minimal.lost != minimal.lost_before:
-        store = (medium_of(minimal.finding) if minimal.finding else MEMORY).store
+        store = (medium_of(minimal.finding) if minimal.finding else MEMORY).words.store
         words.append(f"{fmt.grouped(minimal.lost_before)} → {fmt.plural(minimal.lost, f'lost {store}')}")
     return words
 

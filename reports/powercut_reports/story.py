@@ -179,7 +179,7 @@ def _sites(groups: list[Involved]) -> str:
     shown = sites[:_SITES_IN_SENTENCE]
     if len(sites) > len(shown):
         shown.append(fmt.plural(len(sites) - len(shown), "more place"))
-    store = groups[0].medium.store
+    store = groups[0].medium.words.store
     noun = store if sum(len(g.stores) for g in groups) == 1 else f"{store}s"
     return f"the {noun} at {_joined(shown)}"
 
@@ -198,7 +198,7 @@ def without_cut(finding: FindingRecord) -> str:
     if finding.needs_power_cut:
         return ""
     where = f"after {finding.operation}" if str(finding.operation) else cut_sentence(finding.crash_point)
-    every = f", with every {medium_of(finding).store} durable"
+    every = f", with every {medium_of(finding).words.store} durable"
     return f"none needed: {where}" + ("" if finding.by_schedule else every)
 
 
@@ -209,7 +209,7 @@ def nested_sentence(finding: FindingRecord) -> str:
         return ""
     if finding.after_return:
         return "then again right after recovery"
-    store = medium_of(finding).store
+    store = medium_of(finding).words.store
     stores = f", after {fmt.plural(crash.nested_event, store)} of it" if crash.nested_event is not None else ""
     return f"then again inside recovery{stores}"
 
@@ -278,7 +278,7 @@ def story(finding: FindingRecord) -> str:
     """The finding in one sentence."""
     if not finding.needs_power_cut:
         after = f"After {finding.operation}" if str(finding.operation) else "In this run"
-        store = medium_of(finding).store
+        store = medium_of(finding).words.store
         return f"{after}, with every {store} durable and no power cut, {answer_sentence(finding)}."
     when = "During" if finding.operation.in_flight else "After"
     during = f"{when} {finding.operation}" if str(finding.operation) else "During this run"
@@ -298,7 +298,7 @@ def story(finding: FindingRecord) -> str:
         count = sum(len(g.stores) for g in members)
         verb = ("was " if count == 1 else "were ") + words if fate in ("lost", INTERRUPTED) else words
         fates.append(f"{_sites(members)} {verb}")
-    why = _why(finding.cause, medium_of(finding).store) if finding.cause else ""
+    why = _why(finding.cause, medium_of(finding).words.store) if finding.cause else ""
     clauses = [f"{cut}, {nested}" if nested else cut, *fates, answer_sentence(finding), *([why] if why else [])]
     return "; ".join(clauses) + "."
 
@@ -501,7 +501,7 @@ def not_checked(missed: NotChecked, medium: Medium = MEMORY) -> tuple[str, ...]:
     """One sentence for each thing that the verdict says nothing about."""
     rows = []
     if missed.lines_never_read:
-        line = medium.line if medium.device else "persistent line"
+        line = medium.words.line if medium.device else "persistent line"
         rows.append(f"{fmt.plural(missed.lines_never_read, line)} never read by recovery or a query")
     if missed.stores_never_reached:
         rows.append(unreached_sentence(missed.stores_never_reached))

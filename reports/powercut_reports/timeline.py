@@ -106,11 +106,11 @@ def shape(kind: str) -> str:
 def _title(event: TimelineEvent, medium: Medium) -> str:
     # "clwb" and "sfence" say more than "flush" and "fence"; "8 bytes" does not.
     named = event.kind in ("flush", "fence") and event.detail
-    kind = medium.store if event.kind == "store" else event.kind
+    kind = medium.words.store if event.kind == "store" else event.kind
     words = [event.detail] if named else [kind, medium.told(event.detail)]
     parts = [f"event {fmt.grouped(event.event)}: {words[0]}", *words[1:], event.place]
     return ", ".join(part for part in parts if part) + (
-        f"; the {medium.line} is now {event.state}" if event.state else ""
+        f"; the {medium.words.line} is now {event.state}" if event.state else ""
     )
 
 

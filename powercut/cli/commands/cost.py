@@ -19,8 +19,6 @@ from powercut.runs.runner import prepare_out
 from powercut.scenarios import targets
 from powercut_reports.html import Companions
 
-_FORMATS = ("text", *paper.FORMATS)
-
 
 def cost(
     target: Annotated[list[str], argument("TARGET[:VARIANT]...", "Targets to measure.")],
@@ -35,9 +33,7 @@ def cost(
     ] = None,
     seed: shared.Seed = options.DEFAULT_SEED,
     out: shared.Out = shared.DEFAULT_OUT,
-    format: Annotated[
-        str, option("--format LIST", f"Reports to write beside the records: {', '.join(_FORMATS)}.", show_default=True)
-    ] = "text,svg",
+    format: shared.RecordFormat = "text,svg",
     json: shared.Json = False,
 ) -> None:
     """Count what each operation does to memory, and model its time on slow memory.
@@ -50,7 +46,7 @@ def cost(
 
     Exit code: 0 measured, 2 usage, 3 a measurement failed.
     """
-    formats = output.parse_formats(format, known=_FORMATS)
+    formats = output.parse_formats(format, known=shared.RECORD_FORMATS)
     words = latency_ or []
     chosen = latency.parse(words)
     selections = targets.select(target)

@@ -17,8 +17,6 @@ from powercut.runs.runner import prepare_out
 from powercut_reports.fidelity import counted, verdict
 from powercut_reports.html import Companions
 
-_FORMATS = ("text", *paper.FORMATS)
-
 
 def fidelity(
     scheme: Annotated[str | None, argument("SCHEME", "Only the figures of this scheme.")] = None,
@@ -34,7 +32,9 @@ def fidelity(
     format: Annotated[
         str,
         option(
-            "--format LIST", f"Reports to write: {', '.join(_FORMATS)}. All but text needs --out.", show_default=True
+            "--format LIST",
+            f"Reports to write: {', '.join(shared.RECORD_FORMATS)}. All but text needs --out.",
+            show_default=True,
         ),
     ] = "text",
 ) -> None:
@@ -48,7 +48,7 @@ def fidelity(
 
     Exit code: 0 all figures were reproduced, 1 a figure was not, 3 a measurement failed.
     """
-    formats = output.parse_formats(format, known=_FORMATS)
+    formats = output.parse_formats(format, known=shared.RECORD_FORMATS)
     if out is None and formats - {"text"}:
         raise UsageError(
             "a format that makes files has no folder for them",

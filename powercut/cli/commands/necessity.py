@@ -24,7 +24,6 @@ from powercut.runs.runner import open_context
 from powercut.scenarios import targets
 from powercut_reports.html import Companions
 
-_FORMATS = ("text", *paper.FORMATS)
 #: The budget of one exploration: without a flush, a run can have so many crash states that it would take hours.
 DEFAULT_BUDGET = "60s"
 EachBudget = Annotated[
@@ -55,9 +54,7 @@ def necessity(
     ] = None,
     jobs: shared.Jobs = None,
     out: shared.Out = shared.DEFAULT_OUT,
-    format: Annotated[
-        str, option("--format LIST", f"Reports to write beside the records: {', '.join(_FORMATS)}.", show_default=True)
-    ] = "text",
+    format: shared.RecordFormat = "text",
     json: shared.Json = False,
 ) -> None:
     """Drop each flush and each fence in turn, explore again, and tell which are needed.
@@ -71,7 +68,7 @@ def necessity(
 
     Exit code: 0 every site was judged completely, 2 usage, 3 incomplete or interrupted.
     """
-    formats = output.parse_formats(format, known=_FORMATS)
+    formats = output.parse_formats(format, known=shared.RECORD_FORMATS)
     chosen = replace(exploring, budget=budget).options()
     work = [
         (item, requests.for_run([item], scenario or [], options=chosen, explicit=True))

@@ -7,12 +7,14 @@ from typing import Annotated
 from powercut.base.cores import cores
 from powercut.base.errors import UsageError
 from powercut.base.option import FAR, JUDGE, PRINT, RUN, row
-from powercut.cli import output
+from powercut.cli import output, paper
 from powercut.cli.commands.grouped import option
 from powercut.engine import options
 from powercut.engine.options import ExploreOptions
 
 DEFAULT_OUT = Path(".powercut")
+#: What a command that measures can make beside its records.
+RECORD_FORMATS = ("text", *paper.FORMATS)
 
 
 def default_jobs() -> int:
@@ -59,6 +61,10 @@ Out = Annotated[Path, option("--out DIR", "Folder of traces, findings and report
 Format = Annotated[
     str,
     option("--format LIST", f"Reports to write: {', '.join(output.FORMATS)}.", group=PRINT, show_default=True),
+]
+RecordFormat = Annotated[
+    str,
+    option("--format LIST", f"What to make beside the records, of: {', '.join(RECORD_FORMATS)}.", show_default=True),
 ]
 Json = Annotated[bool, option("--json", "Print one JSON object on stdout and nothing else.", group=PRINT)]
 Baseline = Annotated[
