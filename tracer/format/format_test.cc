@@ -1,97 +1,31 @@
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <xxhash.h>
 #include <zstd.h>
 
-#include <chrono>
-#include <csignal>
-#include <cstring>
-#include <functional>
 #include <random>
 
 #include "tracer/format/decoder.h"
 #include "tracer/format/layout.h"
-#include "tracer/format/test_traces.h"
+#include "tracer/format/test_events.h"
 #include "tracer/format/trace_names.h"
 
 namespace powercut {
 namespace {
 
-using testing::bytes_of;
+using testing::begin;
+using testing::end;
+using testing::fence;
+using testing::flush;
+using testing::kStacks;
+using testing::other;
 using testing::OwnedEvent;
 using testing::read_all;
 using testing::read_bytes;
 using testing::ReadBack;
+using testing::store;
 using testing::TemporaryFile;
-
-OwnedEvent store(uint64_t addr, std::vector<uint8_t> value, uint8_t flags = 0) {
-  OwnedEvent event;
-  event.kind = EventKind::kStore;
-  event.addr = addr;
-  event.size = value.size();
-  event.value = std::move(value);
-  event.flags = flags;
-  return event;
-}
-
-OwnedEvent flush(uint64_t addr) {
-  OwnedEvent event;
-  event.kind = EventKind::kFlush;
-  event.code = static_cast<uint8_t>(FlushKind::kClwb);
-  event.addr = addr;
-  return event;
-}
-
-OwnedEvent fence(uint8_t code = 1) {
-  OwnedEvent event;
-  event.kind = EventKind::kFence;
-  event.code = code;
-  return event;
-}
-
-OwnedEvent begin(OpKind kind, std::vector<uint8_t> key, std::vector<uint8_t> value, std::string text = "") {
-  OwnedEvent event;
-  event.kind = EventKind::kOpBegin;
-  event.code = static_cast<uint8_t>(kind);
-  event.key = std::move(key);
-  event.value = std::move(value);
-  event.text = std::move(text);
-  return event;
-}
-
-OwnedEvent end(uint8_t status, std::vector<uint8_t> value = {}) {
-  OwnedEvent event;
-  event.kind = EventKind::kOpEnd;
-  event.code = status;
-  event.value = std::move(value);
-  return event;
-}
-
-OwnedEvent other(EventKind kind, std::string text = "", uint8_t code = 0) {
-  OwnedEvent event;
-  event.kind = kind;
-  event.text = std::move(text);
-  event.code = code;
-  return event;
-}
-
-std::vector<uint8_t> write(const std::vector<OwnedEvent>& events, const std::string& metadata = "{}",
-                           const std::vector<std::vector<Frame>>& stacks = {}, uint32_t modules = 1) {
-  TemporaryFile file;
-  TraceError error;
-  auto writer = TraceWriter::create(file.path(), metadata, &error);
-  EXPECT_NE(writer, nullptr) << error.message();
-  for (uint32_t i = 0; i < modules; ++i) writer->module({"/lib/module" + std::to_string(i), "00ff"});
-  for (const std::vector<Frame>& stack : stacks) writer->stack(stack);
-  for (const OwnedEvent& event : events) writer->append(event.view());
-  auto wrong = writer->finish();
-  EXPECT_FALSE(wrong.has_value()) << wrong->message();
-  return bytes_of(file.path());
-}
+using testing::write;
 
 // One of everything, small enough to change every byte of.
 std::vector<OwnedEvent> small_trace() {
@@ -142,8 +76,6 @@ std::vector<OwnedEvent> small_trace() {
   events.push_back(other(EventKind::kTrouble, "thread 2 waits", static_cast<uint8_t>(Trouble::kDeadlock)));
   return events;
 }
-
-const std::vector<std::vector<Frame>> kStacks = {{{0, 0x1234}, {0, 0x99}}, {{0, 0x1250}}};
 
 TEST(Format, OneOfEverythingComesBack) {
   ReadBack back = read_bytes(write(small_trace(), R"({"seed": 1})", kStacks));
@@ -455,109 +387,6 @@ TEST(Format, LostAndSwappedFramesAreRefused) {
   EXPECT_FALSE(read_bytes(refooted(doubled)).complete);
 }
 
-// Calls are told as they were made, and every other event in its place.
-class Listener final : public FileCalls {
- public:
-  explicit Listener(std::vector<OwnedEvent>* calls, int* passed) : calls_(calls), passed_(passed) {}
-  void start() override { calls_->clear(), *passed_ = 0; }
-  // Two events for each write, none for others.
-  void call(const Event& call, const Emit& emit) override {
-    calls_->push_back(OwnedEvent::of(call));
-    if (static_cast<PoolCall>(call.code) != PoolCall::kWrite) return;
-    Event event;
-    event.kind = EventKind::kStore;
-    event.thread = call.thread;
-    event.stack = call.stack;
-    event.addr = call.pool + call.addr;
-    event.value = call.value;
-    event.size = call.size;
-    emit(event);
-    event.addr += 100;
-    emit(event);
-  }
-  void pass(const Event&) override { ++*passed_; }
-
- private:
-  std::vector<OwnedEvent>* calls_;
-  int* passed_;
-};
-
-std::vector<OwnedEvent> trace_with_calls() {
-  const auto call = [](PoolCall kind) {
-    OwnedEvent out;
-    out.kind = kFileCall;
-    out.code = static_cast<uint8_t>(kind);
-    out.thread = 3;
-    out.stack = 1;
-    out.pool = 4096;
-    return out;
-  };
-  OwnedEvent content = call(PoolCall::kContent), write = call(PoolCall::kWrite), size = call(PoolCall::kSize),
-             msync = call(PoolCall::kMsync), fsync = call(PoolCall::kFsync), through = call(PoolCall::kWrittenThrough);
-  content.value = {1, 2, 3};
-  content.size = 3;
-  write.addr = 1 << 20;
-  write.value = std::vector<uint8_t>(4096, 7);
-  write.size = 4096;
-  size.size = uint64_t{1} << 40;
-  size.pool = kNoPool;
-  msync.addr = 8192, msync.size = 100;
-  fsync.size = ~uint64_t{0};
-  through.addr = 5, through.size = 6;
-  OwnedEvent fence;
-  fence.kind = EventKind::kFence;
-  fence.code = 1;
-  fence.thread = 3;
-  return {content, fence, write, size, fence, msync, fsync, through};
-}
-
-TEST(Format, CallsOnFilesAreReadThroughAMedium) {
-  const std::vector<OwnedEvent> written = trace_with_calls();
-  const std::vector<uint8_t> bytes = write(written, "{}", kStacks);
-  TraceError error;
-  const auto reader = TraceReader::open_bytes(bytes, "run.pct", &error);
-  ASSERT_NE(reader, nullptr) << error.message();
-  std::vector<OwnedEvent> calls;
-  int passed = 0;
-  ASSERT_TRUE(reader->read_through(std::make_unique<Listener>(&calls, &passed)));
-  EXPECT_EQ(reader->total_events(), 4u);
-  for (int pass = 0; pass < 2; ++pass) {
-    std::vector<uint64_t> indexes, places;
-    Event event;
-    while (reader->next(&event)) {
-      indexes.push_back(event.index);
-      if (event.kind == EventKind::kStore) places.push_back(event.addr);
-    }
-    EXPECT_FALSE(reader->error());
-    EXPECT_EQ(indexes, (std::vector<uint64_t>{0, 1, 2, 3}));
-    EXPECT_EQ(places, (std::vector<uint64_t>{4096 + (1 << 20), 4096 + (1 << 20) + 100}));
-    EXPECT_EQ(passed, 2);
-    std::vector<OwnedEvent> expected = written;
-    std::erase_if(expected, [](const OwnedEvent& one) { return one.kind != kFileCall; });
-    EXPECT_EQ(calls, expected);
-    reader->rewind();
-  }
-}
-
-TEST(Format, ACallOnAFileOfNoKnownMediumEndsTheTrace) {
-  const auto back = read_bytes(write(trace_with_calls(), "{}", kStacks));
-  EXPECT_FALSE(back.complete);
-  EXPECT_NE(back.error.message().find("what medium the file is"), std::string::npos);
-}
-
-TEST(Format, WhatAMediumMakesOfACallKeepsToTheRules) {
-  const std::vector<uint8_t> bytes = write(trace_with_calls(), "{}", kStacks);
-  TraceError error;
-  const auto reader = TraceReader::open_bytes(bytes, "run.pct", &error);
-  std::vector<OwnedEvent> calls;
-  int passed = 0;
-  reader->hold_to(TraceRules(8192));
-  EXPECT_FALSE(reader->read_through(std::make_unique<Listener>(&calls, &passed)));
-  ASSERT_TRUE(reader->error());
-  EXPECT_NE(reader->error()->message().find("event 1 stores 4096 byte(s) at offset 1052672"), std::string::npos)
-      << reader->error()->message();
-}
-
 TEST(Format, RefusalsSayWhatWhereAndWhatNext) {
   std::vector<uint8_t> good = write(small_trace(), "{}", kStacks);
   auto message = [](std::span<const uint8_t> bytes) { return read_bytes(bytes).error.message(); };
@@ -577,156 +406,6 @@ TEST(Format, RefusalsSayWhatWhereAndWhatNext) {
   EXPECT_EQ(TraceReader::open("/no/such/run.pct", &error), nullptr);
   EXPECT_NE(error.message().find("No such file"), std::string::npos);
   EXPECT_EQ(TraceReader::open("/tmp", &error), nullptr);
-}
-
-TEST(Writer, LeavesNothingWhenItIsNotFinished) {
-  TemporaryFile file;
-  TraceError error;
-  TraceWriter::create(file.path(), "{}", &error)->append(fence().view());
-  EXPECT_TRUE(std::filesystem::is_empty(file.folder()));
-  EXPECT_EQ(TraceWriter::create(file.folder() + "/no/run.pct", "{}", &error), nullptr);
-  EXPECT_NE(error.what.find("No such file"), std::string::npos);
-}
-
-TEST(Writer, AFailedRunKeepsTheOldTrace) {
-  TemporaryFile file;
-  std::ofstream(file.path()) << "old";
-  TraceError error;
-  {
-    auto writer = TraceWriter::create(file.path(), "{}", &error);
-    OwnedEvent wrong = fence(9);
-    writer->append(wrong.view());
-    writer->append(fence().view());
-    auto problem = writer->finish();
-    ASSERT_TRUE(problem.has_value());
-    EXPECT_NE(problem->what.find("fence"), std::string::npos);
-  }
-  EXPECT_EQ(bytes_of(file.path()).size(), 3u);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(file.folder()), {}), 1);
-}
-
-TEST(Writer, RefusesWhatTheReaderWould) {
-  for (OwnedEvent wrong :
-       {flush(0), store(~uint64_t{0}, {1, 2}), store(0, {1}, 1), begin(OpKind{10}, {}, {}),
-        other(static_cast<EventKind>(layout::kTypeMask)), begin(OpKind::kInsert, std::vector<uint8_t>(70000), {}),
-        other(EventKind::kMarker, std::string(5000, 'x')), other(EventKind::kPhase, "p", 2)}) {
-    if (wrong.kind == EventKind::kFlush) wrong.code = 0;
-    TemporaryFile file;
-    TraceError error;
-    auto writer = TraceWriter::create(file.path(), "{}", &error);
-    writer->append(wrong.view());
-    EXPECT_TRUE(writer->finish().has_value());
-  }
-  TemporaryFile file;
-  TraceError error;
-  auto writer = TraceWriter::create(file.path(), "{}", &error);
-  OwnedEvent unknown_stack = fence();
-  unknown_stack.stack = 1;
-  writer->append(unknown_stack.view());
-  EXPECT_TRUE(writer->finish().has_value());
-}
-
-// Appends `count` stores that nothing can compress.
-void append_stores(TraceWriter& writer, uint64_t count) {
-  for (uint64_t i = 1; i <= count; ++i) {
-    uint8_t bytes[8];
-    layout::put<uint64_t>(bytes, i * 0x9E3779B97F4A7C15);
-    Event event;
-    event.kind = EventKind::kStore;
-    event.addr = i * 8;
-    event.value = bytes;
-    writer.append(event);
-  }
-}
-
-// In a process of its own, which ends with 0 if `body` does.
-int status_of_child(const std::function<int()>& body) {
-  const pid_t pid = fork();
-  if (pid == 0) _exit(body());
-  int status = 0;
-  waitpid(pid, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-TEST(Writer, AFileThatCannotGrowIsAnErrorAndNoTrace) {
-  TemporaryFile file;
-  const int status = status_of_child([&] {
-    // The signal belongs to whoever wrote too much; the writer's thread takes none.
-    signal(SIGXFSZ, SIG_DFL);
-    const rlimit limit{1 << 20, 1 << 20};
-    setrlimit(RLIMIT_FSIZE, &limit);
-    TraceError error;
-    auto writer = TraceWriter::create(file.path(), "{}", &error);
-    append_stores(*writer, 1 << 20);
-    const std::optional<TraceError> problem = writer->finish();
-    if (!problem) return 1;
-    if (problem->what != "cannot write the trace: File too large") return 2;
-    writer.reset();
-    return std::filesystem::is_empty(file.folder()) ? 0 : 3;
-  });
-  EXPECT_EQ(status, 0);
-}
-
-TEST(Writer, AnUnfinishedTraceEndsAtOnceAndLeavesNothing) {
-  TemporaryFile file;
-  TraceError error;
-  for (uint64_t count : {uint64_t{1}, uint64_t{200'000}}) {
-    append_stores(*TraceWriter::create(file.path(), "{}", &error), count);
-    EXPECT_TRUE(std::filesystem::is_empty(file.folder()));
-  }
-}
-
-// Peak of memory, in KiB, of a process that writes and reads a trace of `count` stores.
-uint64_t peak_of(uint64_t count) {
-  TemporaryFile file;
-  int result[2];
-  EXPECT_EQ(pipe(result), 0);
-  const int status = status_of_child([&] {
-    TraceError error;
-    auto writer = TraceWriter::create(file.path(), "{}", &error);
-    append_stores(*writer, count);
-    if (writer->finish()) return 1;
-    auto reader = TraceReader::open(file.path(), &error);
-    uint64_t read = 0;
-    for (Event event; reader->next(&event);) ++read;
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    const auto peak = static_cast<uint64_t>(usage.ru_maxrss);
-    return read == count && ::write(result[1], &peak, sizeof peak) == sizeof peak ? 0 : 2;
-  });
-  uint64_t peak = 0;
-  EXPECT_EQ(status, 0);
-  EXPECT_EQ(::read(result[0], &peak, sizeof peak), ssize_t{sizeof peak});
-  close(result[0]);
-  close(result[1]);
-  return peak;
-}
-
-TEST(Format, MemoryDoesNotGrowWithTheTrace) {
-  // 20 MB and 80 MB of file. The small one already fills every buffer.
-  const uint64_t small = peak_of(2'000'000), large = peak_of(8'000'000);
-  EXPECT_LE(large, small + 4096) << small << " KiB against " << large << " KiB";
-}
-
-TEST(Writer, DefinitionsAreStoredOnce) {
-  TemporaryFile file;
-  TraceError error;
-  auto writer = TraceWriter::create(file.path(), "{}", &error);
-  EXPECT_EQ(writer->module({"/a", "00"}), 0u);
-  EXPECT_EQ(writer->module({"/b", "00"}), 1u);
-  EXPECT_EQ(writer->module({"/a", "00"}), 0u);
-  EXPECT_EQ(writer->module({"/a", "01"}), 2u) << "another build is another module";
-  std::vector<Frame> deep(400, Frame{1, 7});
-  uint32_t one = writer->stack(kStacks[0]);
-  EXPECT_EQ(writer->stack(kStacks[0]), one);
-  EXPECT_EQ(writer->stack(deep), one + 1);
-  EXPECT_EQ(writer->stack(deep), one + 1);
-  ASSERT_FALSE(writer->finish().has_value());
-  ReadBack back = read_bytes(bytes_of(file.path()));
-  ASSERT_TRUE(back.complete);
-  EXPECT_EQ(back.modules.size(), 3u);
-  EXPECT_EQ(back.stacks.size(), 2u);
-  EXPECT_EQ(back.stacks[1].size(), layout::kMaxStackDepth);
 }
 
 }  // namespace
