@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from powercut.scenarios.scenario import Scenario
 from powercut.symbols.symbolize import Symbolizer
 from powercut_records.finding import FindingRecord
 from powercut_records.run import PerformanceBug, RunRecord
+from tests.once import made_once
 
 Json = dict[str, Any]
 #: Fields of events that say how long something took, or how much of it there was to do at some moment.
@@ -93,11 +94,16 @@ def require_engine() -> None:
         pytest.skip(f"powercut-engine: {error.paragraph()}")
 
 
-def record(subject: Subject, folder: Path, *, search: Json | None = None) -> Path:
-    """Records the run into `folder` and returns the trace. `search`: what else the plan says of schedules."""
+def plan_of(subject: Subject) -> Json:
+    """What the engine is told of a run."""
     target = targets.find(subject.target)
     variant = subject.variant or target.default_variants[0]
-    content = plan.build(target, variant=variant, scenario=subject.scenario, seed=1, toggle=subject.toggle)
+    return plan.build(target, variant=variant, scenario=subject.scenario, seed=1, toggle=subject.toggle)
+
+
+def record(subject: Subject, folder: Path, *, search: Json | None = None) -> Path:
+    """Records the run into `folder` and returns the trace. `search`: what else the plan says of schedules."""
+    content = plan_of(subject)
     if search is not None:
         content["search"] |= search
     plan_file, trace = folder / f"{subject.id}.json", folder / f"{subject.id}.pct"
@@ -120,13 +126,20 @@ def explore(trace: Path, *arguments: str, strategy: str = "read-driven", dump: b
 
 def recorded_once(subject: Subject, folder: Path) -> tuple[Path, Exploration]:
     """The trace of a run and what exploring it came to, made by the first test that asks for it in
-    `folder` (conftest.session_folder)."""
-    kept = folder / f"{subject.target}-{subject.id}.json"
-    if not kept.exists():
-        trace = record(subject, Path(tempfile.mkdtemp(dir=folder)))
-        made = trace.with_name("explored.json")
-        made.write_text(json.dumps({"trace": str(trace), "events": explore(trace).events}), encoding="utf-8")
-        made.rename(kept)  # of two processes at once, the later one's stays; both hold the same
+    `folder` (conftest.session_folder).
+
+    Scenarios that differ in their names alone share one run.
+    """
+    told = plan_of(subject)
+    told["scenario"]["name"] = ""
+    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+    def make(made: Path) -> None:
+        trace = record(subject, made)
+        content = {"trace": str(trace), "events": explore(trace).events}
+        (made / "explored.json").write_text(json.dumps(content), encoding="utf-8")
+
+    kept = made_once(folder / f"{subject.target}-{digest[:24]}", make) / "explored.json"
     content = json.loads(kept.read_text(encoding="utf-8"))
     return Path(content["trace"]), Exploration(events=content["events"])
 

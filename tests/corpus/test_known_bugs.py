@@ -128,15 +128,13 @@ def bugs() -> Iterator[pytest.param]:
 
 
 @pytest.mark.parametrize("subject", list(bugs()))
-def test_bug_is_found_and_its_twin_is_clean(
-    subject: Subject, session_folder: Path, tmp_path: Path, symbolizer: Symbolizer
-) -> None:
+def test_bug_is_found_and_its_twin_is_clean(subject: Subject, session_folder: Path, symbolizer: Symbolizer) -> None:
     bug = subject.scenario.bug
     _, found = recorded_once(subject, session_folder)
     untidy = {event["kind"] for event in found.events if event["event"] == "performance_bug"}
     assert (found.invariants | untidy) & set(bug.expected), f"only {found.invariants | untidy}"
     assert shows_site(bug, found.located(symbolizer)), f"no finding shows {bug.site}"
-    twin = explore(record(subject.without_toggle(), tmp_path))
+    _, twin = recorded_once(subject.without_toggle(), session_folder)
     assert twin.result["verdict"] == "consistent", twin.invariants
     assert twin.result["coverage"]["kind"] == "complete"
     assert not {event["kind"] for event in twin.events if event["event"] == "performance_bug"} & set(bug.expected)
