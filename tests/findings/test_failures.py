@@ -19,6 +19,7 @@ from reports.tests.typed import finding_of, run_of
 from tests.conftest import House
 
 SHRINK = "level-published-shrink-adr"
+SHRINKING = ("level:published", "--scenario", "shrink", "--explain", "0")
 
 
 def sample(fingerprint: str = "0123456789ab", **changes: Any) -> Failure:
@@ -236,12 +237,12 @@ def test_entries_of_another_plan_are_not_replayed(replaying: House, capfd: pytes
     assert "earlier" not in "".join(capfd.readouterr())
 
 
-# These conclusions with the engine.
+# These conclusions with the engine. Looking for causes would take most of the time, and no test here reads one.
 
 
 @pytest.mark.slow
 def test_a_replayed_finding_stands_where_the_budget_ran_out(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    command = ("level:published", "--scenario", "shrink")
+    command = SHRINKING
     assert run_once(*command, "--budget", "1x") == ExitCode.INCOMPLETE, "the budget is too small to find anything"
     assert run_once(*command) == ExitCode.FINDINGS
     complete = {item["fingerprint"]: item for item in run_record(SHRINK)["findings"]}
@@ -264,10 +265,10 @@ def test_a_replayed_finding_stands_where_the_budget_ran_out(folder: Path, capfd:
 
 @pytest.mark.slow
 def test_rounds_of_a_budget_in_seconds_replay_as_well(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    run_once("level:published", "--scenario", "shrink")
+    run_once(*SHRINKING)
     kept = {path.stem for path in entries(SHRINK)}
     capfd.readouterr()
-    assert run_once("level:published", "--scenario", "shrink", "--budget", "1ms") == ExitCode.FINDINGS
+    assert run_once(*SHRINKING, "--budget", "1ms") == ExitCode.FINDINGS
     assert kept <= {item["fingerprint"] for item in run_record(SHRINK)["findings"]}
     said = capfd.readouterr().err
     assert all(said.count(f"{name}.json") == 1 for name in kept), "each is announced once"
@@ -277,11 +278,11 @@ def test_rounds_of_a_budget_in_seconds_replay_as_well(folder: Path, capfd: pytes
 def test_a_crash_state_that_the_trace_has_not_is_left_to_the_exploration(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    run_once("level:published", "--scenario", "shrink")
+    run_once(*SHRINKING)
     for path in entries(SHRINK):
         point = json.loads(path.read_text())["crash_point"]
         rewrite(path, crash_point={**point, "event": point["event"] + 1})
-    run_once("level:published", "--scenario", "shrink")
+    run_once(*SHRINKING)
     assert "2 still there" in capfd.readouterr().out
     assert {row["replay"] for row in run_record(SHRINK)["replayed"]} == {"not replayed"}
 
@@ -290,14 +291,14 @@ def test_a_crash_state_that_the_trace_has_not_is_left_to_the_exploration(
 def test_a_finding_whose_lines_moved_goes_on_under_its_new_name(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    run_once("level:published", "--scenario", "shrink")
+    run_once(*SHRINKING)
     (path, *_) = entries(SHRINK)
     content = json.loads(path.read_text())
     moved = [f"{site.rpartition(':')[0]}:9999" for site in content["sites"]]
     point = {**content["crash_point"], "event": content["crash_point"]["event"] + 1}
     rewrite(path, fingerprint="0123456789ab", sites=moved, crash_point=point)
     path.rename(path.with_stem("0123456789ab"))
-    run_once("level:published", "--scenario", "shrink")
+    run_once(*SHRINKING)
     assert "replayed 2 earlier findings: 2 still there" in capfd.readouterr().out
     row = next(row for row in run_record(SHRINK)["replayed"] if row["fingerprint"] == "0123456789ab")
     assert row["now"] == path.stem
