@@ -11,7 +11,7 @@ import pytest
 import powercut
 from powercut.scenarios import catalog, targets
 from powercut.testing.session import made_by
-from tests.program import program_mode
+from tests.program import builds, program_mode
 from tests.real_engine import require_engine
 
 SOURCE = Path(__file__).with_name("fake_engine.py")
@@ -80,6 +80,12 @@ def session_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
     folder.mkdir(exist_ok=True)
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_builds(session_folder: Path) -> None:
+    """Programs that tests compile are compiled once in a session."""
+    builds.keep_in(session_folder / "builds")
 
 
 @pytest.fixture(scope="session")

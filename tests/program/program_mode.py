@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +13,13 @@ import pytest
 
 from powercut.base import paths
 from powercut.cli import main as cli
-from powercut.compile import cc
+from tests.program.builds import compiled
 
 SOURCE = Path(__file__).parent / "programs" / "kv.c"
 CLI = [sys.executable, "-m", "powercut"]
 _INCLUDE = f"-I{paths.home() / 'targets/include'}"
+#: Without optimisation the compiler neither merges nor moves stores: all builds store the same.
+_AS_WRITTEN = ("-O0", "-g", "-Wall", "-Wextra", "-Werror", _INCLUDE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,18 +88,15 @@ def environment() -> dict[str, str]:
 
 def compile_traced(program: Path, *flags: str, source: Path = SOURCE) -> None:
     """The test program, as `powercut cc` builds it."""
-    words = ["-O0", "-g", "-Wall", "-Wextra", "-Werror", _INCLUDE, str(source), "-o", str(program), *flags]
-    subprocess.run(cc.build_command(words, cxx=False), check=True)
+    compiled(program, [*_AS_WRITTEN, str(source), *flags])
 
 
 def build(folder: Path) -> None:
     """`kv`: by `powercut cc`; `kv-plain`, `kv-static`: as anybody would build them."""
-    # Without optimisation the compiler neither merges nor moves stores: all builds store the same.
-    shared = ["-O0", "-g", "-Wall", "-Wextra", "-Werror", _INCLUDE, str(SOURCE), "-o"]
     compile_traced(folder / "kv")
-    plain = ["clang-19", "-gdwarf-4", *shared]
-    subprocess.run([*plain, str(folder / "kv-plain")], check=True)
-    subprocess.run([*plain, str(folder / "kv-static"), "-static"], check=True)
+    plain = ["-gdwarf-4", *_AS_WRITTEN, str(SOURCE)]
+    compiled(folder / "kv-plain", plain, traced=False)
+    compiled(folder / "kv-static", [*plain, "-static"], traced=False)
 
 
 def processes(word: str) -> list[str]:

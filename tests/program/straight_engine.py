@@ -11,11 +11,11 @@ from random import Random
 from typing import Any
 
 from powercut.base import paths
-from powercut.compile import cc
 from powercut.program import run as program_run
 from powercut.program import valgrind
 from powercut.program.record import environment
 from replayer.reference.program import LINE_SIZE, ProgramError
+from tests.program.builds import compiled
 from tests.program.straight_judge import Script, Writer, text_of
 from tests.program.straight_line import layout, workload
 from tests.program.straight_reference import Case, Expected, Reference, Violation, expected
@@ -96,9 +96,9 @@ def build(folder: Path) -> None:
     words = ["-g", "-Wall", "-Wextra", "-Werror", _INCLUDE]
     # Without optimisation the compiler neither merges nor moves stores.
     for name, level in (("steps", "-O0"), ("judge", "-O2")):
-        to = [*words, level, str(SOURCES / f"{name}.c"), "-o"]
-        subprocess.run(cc.build_command([*to, str(folder / f"{name}-llvm")], cxx=False), check=True)
-        subprocess.run(["clang-19", "-gdwarf-4", *to, str(folder / f"{name}-plain")], check=True)
+        source = [*words, level, str(SOURCES / f"{name}.c")]
+        compiled(folder / f"{name}-llvm", source)
+        compiled(folder / f"{name}-plain", ["-gdwarf-4", *source], traced=False)
 
 
 def record(folder: Path, case: Case, way: Way) -> Path:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from powercut.compile import cc
+from tests.program.builds import compiled
 from tests.program.program_mode import Answer, Kv
 
 SOURCE = Path(__file__).parent / "programs" / "acks.c"
@@ -25,9 +24,8 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`acks`, as `powercut cc` builds it, and `acks-plain`, as anybody would."""
     folder = tmp_path_factory.mktemp("programs")
     words = ["-O0", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{SOURCE.parents[3] / 'targets/include'}"]
-    words += [str(SOURCE), "-o"]
-    subprocess.run(cc.build_command([*words, str(folder / "acks")], cxx=False), check=True)
-    subprocess.run(["clang-19", "-gdwarf-4", *words, str(folder / "acks-plain")], check=True)
+    compiled(folder / "acks", [*words, str(SOURCE)])
+    compiled(folder / "acks-plain", ["-gdwarf-4", *words, str(SOURCE)], traced=False)
     return folder
 
 

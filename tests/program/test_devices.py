@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from powercut.base import paths
-from powercut.compile import cc
 from powercut.program import run as program_run
 from tests.program import device_reference as reference
+from tests.program.builds import compiled
 from tests.program.program_mode import _INCLUDE, Answer, Kv
 
 SOURCE = Path(__file__).parent / "programs" / "device" / "calls.c"
@@ -29,9 +29,9 @@ TRACERS = ("llvm", "valgrind")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`calls-llvm`, as `powercut cc` builds it, and `calls-valgrind`, as anybody would."""
     folder = tmp_path_factory.mktemp("programs")
-    words = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", str(SOURCE), "-o"]
-    subprocess.run(cc.build_command([*words, str(folder / "calls-llvm")], cxx=False), check=True)
-    subprocess.run(["clang-19", "-gdwarf-4", *words, str(folder / "calls-valgrind")], check=True)
+    words = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", SOURCE]
+    compiled(folder / "calls-llvm", words)
+    compiled(folder / "calls-valgrind", ["-gdwarf-4", *words], traced=False)
     return folder
 
 
@@ -225,7 +225,7 @@ def test_a_recovery_that_takes_its_log_away_too_early_needs_two_cuts(calls: Call
     program = calls.folder / "redo"
     source = SOURCE.with_name("redo.c")
     words = ["-O1", "-gdwarf-4", "-Wall", "-Wextra", "-Werror", f"-DBUG={int(bug)}", _INCLUDE]
-    subprocess.run(["clang-19", *words, str(source), "-o", str(program)], check=True)
+    compiled(program, [*words, source], traced=False)
     record = ["--record", "./redo run device", "--device", "device", "--format", "text"]
     commands = ["--recover", "./redo recover device", "--dump", "./redo dump device"]
     assert calls.kv.cli("run", *record, *commands).code == 0

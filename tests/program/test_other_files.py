@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from powercut.compile import cc
+from tests.program.builds import compiled
 from tests.program.program_mode import CLI, Answer, Kv, environment
 
 SOURCE = Path(__file__).parent / "programs" / "beside" / "store.c"
@@ -27,10 +27,10 @@ DEPENDS = "looks at files that the recorded program has changed and that no imag
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`store-llvm`, as `powercut cc` builds it; `store-valgrind` and `store-static`, as anybody would."""
     folder = tmp_path_factory.mktemp("programs")
-    words = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", str(SOURCE), "-o"]
-    subprocess.run(cc.build_command([*words, str(folder / "store-llvm")], cxx=False), check=True)
+    words = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", SOURCE]
+    compiled(folder / "store-llvm", words)
     for kind, flags in (("valgrind", []), ("static", ["-static"])):
-        subprocess.run(["clang-19", "-gdwarf-4", *words, str(folder / f"store-{kind}"), *flags], check=True)
+        compiled(folder / f"store-{kind}", ["-gdwarf-4", *words, *flags], traced=False)
     return folder
 
 

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from powercut.base import paths
-from powercut.compile import cc
 from powercut.program.record import environment
 from tests.program import straight_engine
+from tests.program.builds import compiled
 from tests.program.program_mode import _INCLUDE, Kv
 
 pytestmark = pytest.mark.slow
@@ -61,8 +61,8 @@ def judged(command: Sequence[str], jobs: int) -> Said:
 
 def build(folder: Path, *, bug: bool) -> Path:
     made = folder / "rounds"
-    words = ["-g", "-O1", _INCLUDE, *(["-DBUG"] if bug else []), str(ROUNDS), "-o", str(made)]
-    subprocess.run(cc.build_command(words, cxx=False), check=True)
+    words = ["-g", "-O1", _INCLUDE, *(["-DBUG"] if bug else []), ROUNDS]
+    compiled(made, words)
     return made
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
-from powercut.compile import cc
 from powercut.minimise.ddmin import ddmin
+from tests.program.builds import compiled
 from tests.program.program_mode import Kv
 
 SOURCE = Path(__file__).parent / "programs" / "ops.c"
@@ -25,9 +24,8 @@ def forty_lines() -> list[str]:
     return lines
 
 
-def build(kv: Kv, *, traced: bool = True) -> None:
-    words = ["-O0", "-g", "-Wall", "-Wextra", "-Werror", str(SOURCE), "-o", str(kv.folder / "ops")]
-    subprocess.run(cc.build_command(words, cxx=False) if traced else ["clang-19", "-gdwarf-4", *words], check=True)
+def build(kv: Kv) -> None:
+    compiled(kv.folder / "ops", ["-O0", "-g", "-Wall", "-Wextra", "-Werror", SOURCE])
 
 
 def found(kv: Kv, record: str, *more: str) -> Path:

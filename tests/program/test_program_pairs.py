@@ -9,15 +9,14 @@ from __future__ import annotations
 import functools
 import json
 import re
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from powercut.compile import cc
 from powercut_records.finding import Coverage, Schedules
 from powercut_reports.story import coverage_words, schedules_words
+from tests.program.builds import compiled
 from tests.program.program_mode import _INCLUDE, Answer, Kv
 
 SOURCES = Path(__file__).parent / "programs" / "pairs"
@@ -69,8 +68,8 @@ PAIRS = {
 def _library(instrumented: bool, folder: Path) -> Path:
     folder = folder / ("traced" if instrumented else "plain")
     folder.mkdir()
-    words = ["-O1", "-g", "-shared", "-fPIC", str(SOURCES / "arena_library.c"), "-o", str(folder / "libarena.so")]
-    subprocess.run(cc.build_command(words, cxx=False) if instrumented else ["clang-19", *words], check=True)
+    words = ["-O1", "-g", "-shared", "-fPIC", SOURCES / "arena_library.c"]
+    compiled(folder / "libarena.so", words, traced=instrumented)
     return folder
 
 
@@ -90,7 +89,7 @@ def _build(kv: Kv, name: str, *, bug: bool, tracer: str, instrumented: bool, fla
     if name == "uninstrumented_library":
         library = _library(instrumented, kv.folder)
         words += [f"-L{library}", "-larena", f"-Wl,-rpath,{library}"]
-    subprocess.run(cc.build_command(words, cxx=False) if tracer == "llvm" else ["clang-19", *words], check=True)
+    compiled(kv.folder / "prog", words, traced=tracer == "llvm")
 
 
 def _judge(kv: Kv, pair: Pair, tracer: str) -> Answer:

@@ -1,21 +1,20 @@
 """Recoveries that start threads are followed where they run, without Valgrind."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from powercut.compile import cc
+from tests.program.builds import compiled
 from tests.program.program_mode import SOURCE, Answer, Kv
 
 PROGRAM = SOURCE.with_name("recovers_by_threads.cc")
 
 
 def judged(kv: Kv, build: str, *flags: str) -> Answer:
-    words = ["-std=c++20", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", *flags, str(PROGRAM), "-o"]
-    subprocess.run(cc.build_command([*words, str(kv.folder / "llvm")], cxx=True), check=True)
+    words = ["-std=c++20", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", *flags, PROGRAM]
+    compiled(kv.folder / "llvm", words, cxx=True)
     if build == "plain":
-        subprocess.run(["clang++-19", *words, str(kv.folder / "plain")], check=True)
+        compiled(kv.folder / "plain", words, traced=False, cxx=True)
     # Without Valgrind's help: a recovery that cannot be followed has no reads to tell.
     kv.monkeypatch.setenv("POWERCUT_VALGRIND", str(Path("/no/such/valgrind")))
     commands = ["--record", "./llvm run pool", "--recover", f"./{build} check pool", "--pool", "pool"]

@@ -1,15 +1,14 @@
 """A recovery that depends on more than its pool's bytes has no verdict: times, inode numbers, the clock."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from powercut.compile import cc
+from tests.program.builds import compiled
 from tests.program.program_mode import _INCLUDE, SOURCE, Answer, Kv
 
 PROGRAM = SOURCE.with_name("asks_for_more.c")
-FLAGS = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", _INCLUDE, str(PROGRAM), "-o"]
+FLAGS = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", _INCLUDE, str(PROGRAM)]
 #: Properties of the file, by fstat and statx, and of its folder.
 FILE = ["mtime", "atime", "ctime", "ino", "statx-mtime", "statx-ctime", "statx-ino"]
 FOLDER = ["folder-mtime", "folder-ctime", "folder-ino"]
@@ -20,9 +19,9 @@ def builds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """By `powercut cc`, as anybody would build them, and linked statically; each for a pool and for a device."""
     folder = tmp_path_factory.mktemp("asks-for-more")
     for medium, flags in (("pool", []), ("device", ["-DDEVICE"])):
-        subprocess.run(cc.build_command([*FLAGS, str(folder / f"{medium}-llvm"), *flags], cxx=False), check=True)
-        subprocess.run(["clang-19", *FLAGS, str(folder / f"{medium}-plain"), *flags], check=True)
-        subprocess.run(["clang-19", *FLAGS, str(folder / f"{medium}-static"), *flags, "-static"], check=True)
+        compiled(folder / f"{medium}-llvm", [*FLAGS, *flags])
+        compiled(folder / f"{medium}-plain", [*FLAGS, *flags], traced=False)
+        compiled(folder / f"{medium}-static", [*FLAGS, *flags, "-static"], traced=False)
     return folder
 
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from powercut.compile import cc
 from powercut_records.run import RunRecord
 from powercut_reports.story import schedules_words
+from tests.program.builds import compiled
 from tests.program.program_mode import Answer, Kv, processes
 
 SOURCES = Path(__file__).parent / "programs" / "threads"
@@ -42,9 +41,8 @@ def kv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
 
 def build(folder: Path, source: str, *flags: str, name: str = "prog") -> None:
     """A program as `powercut cc` or `powercut c++` builds it."""
-    words = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{SOURCES}", *flags]
-    words += [str(SOURCES / source) if not source.startswith("/") else source, "-o", str(folder / name)]
-    subprocess.run(cc.build_command(words, cxx=source.endswith(".cc")), check=True)
+    words = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{SOURCES}", *flags, SOURCES / source]
+    compiled(folder / name, words, cxx=source.endswith(".cc"))
 
 
 def judge(kv: Kv, *more: str) -> Answer:
@@ -251,6 +249,5 @@ def test_options_that_do_not_fit_are_refused(kv: Kv) -> None:
     other.touch()
     unused = kv.refused(*scheduled[:-3], str(other), "--threads", "scheduled")
     assert f"the program never mapped {other}" in unused
-    source = str(SOURCES / "publish.c")
-    subprocess.run(["clang-19", "-pthread", source, "-o", str(kv.folder / "prog")], check=True)
+    compiled(kv.folder / "prog", ["-pthread", SOURCES / "publish.c"], traced=False)
     assert "it was not built with 'powercut cc'" in kv.refused(*scheduled)

@@ -19,11 +19,11 @@ from typing import Any
 import pytest
 
 from powercut.base import paths
-from powercut.compile import cc
 from replayer.reference.models import Adr, Eadr
 from replayer.reference.program import LINE_SIZE, Event, Program
 from replayer.reference.threads import Frontier, Instant, Threads, explored, made
 from replayer.tests.thread_programs import generate
+from tests.program.builds import compiled
 
 SOURCE = Path(__file__).parent / "programs" / "threads" / "steps.cc"
 PROGRAMS = 80
@@ -90,8 +90,7 @@ _EMPTY = bytes(LINE_SIZE)
 def steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program, built."""
     program = tmp_path_factory.mktemp("steps") / "steps"
-    words = ["-O1", "-g", "-std=c++20", "-pthread", str(SOURCE), "-o", str(program)]
-    subprocess.run(cc.build_command(words, cxx=True), check=True)
+    compiled(program, ["-O1", "-g", "-std=c++20", "-pthread", SOURCE], cxx=True)
     return program
 
 
