@@ -11,8 +11,9 @@ from powercut.findings.collector import blank_run
 from powercut.findings.finding_records import make_record
 from powercut.necessity.effects import idle_events
 from powercut.necessity.sites import Finder, Occurrences, Site, in_trace
+from powercut.runs.plan_recording import record
 from powercut.runs.run_request import Context, Request
-from powercut.runs.runner import is_complete, record
+from powercut.runs.runner import is_complete
 from powercut_records.finding import Coverage, FindingRecord
 from powercut_records.run import RunRecord
 

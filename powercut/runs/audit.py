@@ -17,8 +17,8 @@ from powercut.base.exit_codes import ExitCode, worst
 from powercut.engine import engine, events
 from powercut.runs import stopping
 from powercut.runs.applicability import WithoutRuns, summary, unjudged
+from powercut.runs.plan_recording import record
 from powercut.runs.run_request import Context, Request
-from powercut.runs.runner import record
 
 #: Images of a command line that does not say how many; a few seconds over the core scenarios.
 DEFAULT_IMAGES = 10_000

@@ -16,7 +16,7 @@ from powercut.base.exit_codes import ExitCode, worst
 from powercut.base.output_files import write_json
 from powercut.engine import engine, events, options
 from powercut.findings.finding_records import symbolised
-from powercut.runs import runner
+from powercut.runs import plan_recording, runner
 from powercut.runs.applicability import WithoutRuns, unjudged
 from powercut.runs.run_request import Context, Request, Silent
 from powercut_records import media
@@ -104,7 +104,7 @@ def run_faults(request: Request, chosen: FaultOptions, context: Context, *, orde
     trace = context.out / "traces" / f"{request.slug}.pct"
     context.listener.started(order, request.name)
     try:
-        runner.record(request.plan, trace, context=context)
+        plan_recording.record(request.plan, trace, context=context)
         return [
             _one(kind, request, trace, chosen, context, order=order)
             for kind in fitting(request.options.model)

@@ -18,8 +18,8 @@ from powercut.engine import engine, events
 from powercut.engine.options import step_words
 from powercut.findings.finding_records import FINDING_VERSION
 from powercut.program import run as program_run
+from powercut.runs.plan_recording import record
 from powercut.runs.run_request import Context
-from powercut.runs.runner import record
 from powercut_records.base import first_error
 from powercut_records.finding import FindingRecord
 

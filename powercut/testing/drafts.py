@@ -21,7 +21,7 @@ from powercut.base.errors import HarnessError, UsageError
 from powercut.engine import engine, events
 from powercut.findings.collector import blank_run
 from powercut.findings.store import FindingStore
-from powercut.runs import runner
+from powercut.runs import plan_recording
 from powercut.runs.run_request import Context, Request
 from powercut.symbols.symbolize import Symbolizer
 from powercut_records.base import changed
@@ -72,7 +72,7 @@ def _explored(request: Request, context: Context) -> RunRecord:
     run = blank_run({**request.options.described(), **request.header})
     trace = context.out / "example.pct"
     try:
-        runner.record(request.plan, trace, context=context)
+        plan_recording.record(request.plan, trace, context=context)
         arguments = ["explore", "--trace", str(trace), *request.options.arguments()]
         with closing(engine.stream(context.engine_path, arguments)) as stream:
             for event, raw in stream:

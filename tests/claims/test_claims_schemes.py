@@ -12,7 +12,7 @@ from powercut.claims.expression import parse
 from powercut.claims.judge import check
 from powercut.claims.run import loads_file
 from powercut.engine.options import ExploreOptions
-from powercut.runs import requests, runner
+from powercut.runs import plan_recording, requests, runner
 from powercut.runs.run_request import Request
 from powercut.scenarios import catalog, plan, targets
 from powercut.scenarios.scenario import Scenario
@@ -148,7 +148,7 @@ def _measured(scheme: str, variant: str, scenario: Scenario, waiting: dict[str, 
         return set()
     with runner.open_context(paths.engine(), out) as context:
         trace = out / f"{scenario.name}.pct"
-        runner.record(content, trace, context=context, loads=sheet.needs_lines_read(claims))
+        plan_recording.record(content, trace, context=context, loads=sheet.needs_lines_read(claims))
         rows = check(
             read, claims, RunRecord(trace=str(trace), coverage=Coverage(kind="complete")),
             engine_path=paths.engine(), symbolizer=context.symbolizer, loads=loads_file(trace),

@@ -10,7 +10,7 @@ from typing import Any
 
 from powercut.base import paths
 from powercut.engine.options import ExploreOptions, parse_budget
-from powercut.runs import runner
+from powercut.runs import plan_recording, runner
 from powercut.scenarios import catalog, plan, targets
 from tools.bench import process as bench_process
 from tools.bench.page import table
@@ -32,7 +32,7 @@ def measure(*, jobs: int) -> dict[str, Any]:
         trace = Path(folder) / "run.pct"
         for item in catalog.core("level"):
             wanted = plan.build(target, variant="hardened", scenario=item, seed=1)
-            runner.record(wanted, trace, context=context)
+            plan_recording.record(wanted, trace, context=context)
             ours, _ = bench_process.explored(trace, chosen)
             alone, _ = bench_process.explored(trace, chosen, "--no-remember")
             rows.append(

@@ -26,7 +26,7 @@ from powercut.base import paths
 from powercut.engine import engine, events
 from powercut.engine.options import ExploreOptions
 from powercut.machines.ranges import Range, share
-from powercut.runs import runner
+from powercut.runs import plan_recording, runner
 from powercut.runs.machines import Exploring
 from powercut.scenarios import catalog, plan, targets
 from tools.bench.page import table
@@ -77,7 +77,7 @@ def measure(*, repeat: int) -> dict[str, Any]:
         (scenario,) = catalog.matching(SCENARIO, beside=[])
         trace = Path(folder) / "run.pct"
         wanted = plan.build(targets.find("level"), variant="hardened", scenario=scenario, seed=1)
-        runner.record(wanted, trace, context=context)
+        plan_recording.record(wanted, trace, context=context)
         return _measured(trace, Path(folder), repeat)
 
 

@@ -21,7 +21,7 @@ from powercut.base import paths
 from powercut.base.errors import HarnessError
 from powercut.engine import engine, events
 from powercut.engine.options import ExploreOptions
-from powercut.runs import runner
+from powercut.runs import plan_recording, runner
 from powercut.runs.run_request import Request
 from powercut.scenarios import plan
 from powercut.scenarios.scenario import Scenario
@@ -126,7 +126,7 @@ def measure(plan: dict[str, Any], *, options: ExploreOptions) -> Measured:
         trace = Path(folder) / "run.pct"
         recording, exploring = PeakMemory(), PeakMemory()
         began = time.monotonic()
-        runner.record(plan, trace, context=replace(context, interrupt=recording))
+        plan_recording.record(plan, trace, context=replace(context, interrupt=recording))
         recorded, cpu = time.monotonic(), _children_seconds()
         request = Request(name="bench", slug="bench", options=options, trace=trace)
         run = runner.run_one(request, replace(context, interrupt=exploring))
@@ -146,7 +146,7 @@ def measure(plan: dict[str, Any], *, options: ExploreOptions) -> Measured:
 def record(plan: dict[str, Any], trace: Path) -> None:
     """Records `plan` to `trace`; HarnessError when that fails."""
     with runner.open_context(paths.engine(), trace.parent) as context:
-        runner.record(plan, trace, context=context)
+        plan_recording.record(plan, trace, context=context)
 
 
 def explored(trace: Path, options: ExploreOptions, *arguments: str) -> tuple[dict[str, Any], float]:

@@ -13,7 +13,7 @@ from typing import Any
 from powercut.base import paths
 from powercut.base.errors import HarnessError
 from powercut.engine import options
-from powercut.runs import runner
+from powercut.runs import plan_recording, runner
 from powercut.runs.run_request import Request
 from powercut.scenarios import plan, targets
 from powercut.scenarios.scenario import Scenario
@@ -43,7 +43,7 @@ def measure(*, repeat: int, budget: str | None = "60s") -> dict[str, Any]:
         out = Path(folder)
         with runner.open_context(paths.engine(), out) as context:
             trace = out / "bench.pct"
-            runner.record(wanted, trace, context=context)
+            plan_recording.record(wanted, trace, context=context)
             for _ in range(repeat):
                 request = Request(name=NAME, slug=NAME, options=chosen, trace=trace)
                 run = runner.run_one(request, context)

@@ -18,7 +18,7 @@ from powercut.findings.store import FindingStore
 from powercut.program import record as program_record
 from powercut.program.options import JUDGING, ProgramOptions
 from powercut.program.words import default_name
-from powercut.runs import requests, runner, stopping
+from powercut.runs import plan_recording, requests, stopping
 from powercut.runs.run_request import DEFAULT_TRACER, Context
 from powercut.scenarios import catalog, plan, targets
 from powercut.symbols.symbolize import Symbolizer
@@ -133,5 +133,5 @@ def _scenario(
             store=FindingStore(path.parent),
             symbolizer=symbolizer,
         )
-        runner.refuse_unknown_tracer(tracer)
-        return runner.record(wanted, path, context=context, tracer=tracer or DEFAULT_TRACER)
+        plan_recording.refuse_unknown_tracer(tracer)
+        return plan_recording.record(wanted, path, context=context, tracer=tracer or DEFAULT_TRACER)

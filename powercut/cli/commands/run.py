@@ -22,7 +22,7 @@ from powercut.engine import engine
 from powercut.engine.options import DEFAULT_MODEL, MODELS, Budget, ExploreOptions, Schedules
 from powercut.machines import shards
 from powercut.program.options import ProgramOptions
-from powercut.runs import requests, runner
+from powercut.runs import plan_recording, requests, runner
 from powercut.runs.run_request import Request
 from powercut.scenarios import clients, in_folder, targets
 from powercut.scenarios import config as configs
@@ -189,7 +189,7 @@ class Command:
             say=talk.say,
         )
         names = list(dict.fromkeys(item.target.name for item in selections))
-        return runner.with_tracer(wanted, self.tracer), names
+        return plan_recording.with_tracer(wanted, self.tracer), names
 
     def as_json(self) -> dict[str, Any]:
         """Returns the object for `shard.json`."""
