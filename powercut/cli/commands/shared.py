@@ -64,7 +64,7 @@ Format = Annotated[
 ]
 RecordFormat = Annotated[
     str,
-    option("--format LIST", f"What to make beside the records, of: {', '.join(RECORD_FORMATS)}.", show_default=True),
+    option("--format LIST", f"Reports to write beside the records: {', '.join(RECORD_FORMATS)}.", show_default=True),
 ]
 Json = Annotated[bool, option("--json", "Print one JSON object on stdout and nothing else.", group=PRINT)]
 Baseline = Annotated[
