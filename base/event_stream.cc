@@ -73,4 +73,10 @@ int EventStream::error(const EngineError& error) {
   return error.exit_code();
 }
 
+int EventStream::answer(const Result<Json>& event) {
+  if (!event) return error(event.error());
+  emit(*event);
+  return end(kExitOk);
+}
+
 }  // namespace powercut

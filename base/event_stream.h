@@ -26,9 +26,11 @@ class EventStream {
 
   void emit(const Json& event);
   void hello(const std::string& command);
-  // Both end the stream and return the exit code to leave with.
+  // All three end the stream and return the exit code to leave with.
   int end(int exit_code);
   int error(const EngineError& error);
+  // Emits a command's only event and ends the stream, or tells of its error.
+  int answer(const Result<Json>& event);
 
  private:
   int fd_;

@@ -3,9 +3,34 @@
 #ifndef POWERCUT_ENGINE_COMMANDS_H_
 #define POWERCUT_ENGINE_COMMANDS_H_
 
+#include <cstdint>
+#include <memory>
+
 #include "base/command_line.h"
+#include "base/event_stream.h"
+#include "base/repeatable_process.h"
 
 namespace powercut {
+
+// kFixed: the process restarts without address randomisation, so that results that depend on addresses repeat.
+enum class Addresses : uint8_t { kAny, kFixed };
+
+// Registers a command. `add_options` names its options, which live as long as the command line; `run` returns the exit
+// code.
+template <typename Options>
+void add_command(CommandLine& app, int& exit_code, const char* name, const char* description,
+                 void (*add_options)(CommandLine&, Options&), int (*run)(const Options&, EventStream&),
+                 Addresses addresses = Addresses::kAny) {
+  CommandLine* command = app.add_subcommand(name, description);
+  const auto options = std::make_shared<Options>();
+  add_options(*command, *options);
+  command->callback([=, &exit_code] {
+    // The restart comes before the stream, which takes standard output.
+    if (addresses == Addresses::kFixed) make_repeatable();
+    EventStream events = EventStream::standard_output();
+    exit_code = run(*options, events);
+  });
+}
 
 // Recording and looking at traces.
 void add_record_command(CommandLine& app, int& exit_code);

@@ -1,7 +1,6 @@
 // `powercut-engine audit`: does the engine tell the truth? Exit code: 0 no difference, 1 differences.
 #include <chrono>
 
-#include "base/repeatable_process.h"
 #include "checker/audit/audit.h"
 #include "checker/exploration/chunks/exploration.h"
 #include "engine/commands.h"
@@ -54,25 +53,22 @@ int run(const AuditOptions& options, EventStream& events) {
   return events.end(report->differences > 0 ? kExitFindings : kExitOk);
 }
 
+void add_options(CommandLine& command, AuditOptions& options) {
+  command.add_option("--trace", options.trace, "Trace file")->required();
+  command.add_option("--images", options.images, "Crash images to draw")->range(1, 1 << 30);
+  add_model_options(&command, &options.model, &options.atoms);
+  command.add_option("--seed", options.seed, "Seed of the draw");
+  command.add_flag("--memo-free", options.memo_free, "Predict by running the image through the hooks, without memo");
+  command.add_option("--queries", options.queries, "Queries that one image is asked at most; 0: all");
+  command.add_option("--plain", options.plain, "Library without instrumentation; default: plain/ beside the target's");
+  command.add_option("--step-budget", options.step_budget, "Loop turns and calls that a prediction may take");
+}
+
 }  // namespace
 
 void add_audit_command(CommandLine& app, int& exit_code) {
-  CommandLine* command = app.add_subcommand("audit", "Compare predictions with plain runs on random legal images");
-  auto options = std::make_shared<AuditOptions>();
-  command->add_option("--trace", options->trace, "Trace file")->required();
-  command->add_option("--images", options->images, "Crash images to draw")->range(1, 1 << 30);
-  add_model_options(command, &options->model, &options->atoms);
-  command->add_option("--seed", options->seed, "Seed of the draw");
-  command->add_flag("--memo-free", options->memo_free, "Predict by running the image through the hooks, without memo");
-  command->add_option("--queries", options->queries, "Queries that one image is asked at most; 0: all");
-  command->add_option("--plain", options->plain,
-                      "Library without instrumentation; default: plain/ beside the target's");
-  command->add_option("--step-budget", options->step_budget, "Loop turns and calls that a prediction may take");
-  command->callback([options, &exit_code] {
-    make_repeatable();
-    EventStream events = EventStream::standard_output();
-    exit_code = run(*options, events);
-  });
+  add_command<AuditOptions>(app, exit_code, "audit", "Compare predictions with plain runs on random legal images",
+                            add_options, run, Addresses::kFixed);
 }
 
 }  // namespace powercut

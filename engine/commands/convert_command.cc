@@ -28,6 +28,20 @@ struct ConvertOptions {
   DeviceLayout layout;
 };
 
+void add_options(CommandLine& command, ConvertOptions& options) {
+  command.add_option("--stream", options.stream, "Stream to read (tracer/stream/STREAM.md)")->required();
+  command.add_option("--trace", options.trace, "Trace to write")->required();
+  command.add_option("--metadata", options.metadata, "File with the JSON object that becomes the trace's metadata");
+  command.add_option("--driver", options.driver, "Executable at which call stacks end, as Linux names it");
+  command.add_option("--tracer", options.tracer, "Name of the tracer for the metadata")->capture_default_str();
+  command.add_option("--acknowledged", options.acknowledged,
+                     "File with the lines of the program's output that end an operation (tracer/stream/STREAM.md)");
+  command.add_option("--sector-size", options.layout.sector_size, "Bytes of a sector of a device")
+      ->range(uint64_t{512}, uint64_t{4096});
+  command.add_option("--atomic-unit", options.layout.unit, "Sectors of a device that are written as one")
+      ->range(uint64_t{1}, uint64_t{8});
+}
+
 // Stores that the program makes where it says that there is no persistent memory are its own affair.
 void take_as_stored(const StreamPool& pool, uint32_t number, PoolShadow* shadow) {
   std::error_code ignored;
@@ -184,32 +198,16 @@ Result<Json> convert(const ConvertOptions& options) {
               {"seconds", std::chrono::duration<double>(Clock::now() - start).count()}};
 }
 
-int run_convert(const ConvertOptions& options) {
-  EventStream events = EventStream::standard_output();
+int run_convert(const ConvertOptions& options, EventStream& events) {
   events.hello("convert");
-  const Result<Json> converted = convert(options);
-  if (!converted) return events.error(converted.error());
-  events.emit(*converted);
-  return events.end(kExitOk);
+  return events.answer(convert(options));
 }
 
 }  // namespace
 
 void add_convert_command(CommandLine& app, int& exit_code) {
-  auto* command = app.add_subcommand("convert", "Make a trace of a binary tracer's stream.");
-  auto options = std::make_shared<ConvertOptions>();
-  command->add_option("--stream", options->stream, "Stream to read (tracer/stream/STREAM.md)")->required();
-  command->add_option("--trace", options->trace, "Trace to write")->required();
-  command->add_option("--metadata", options->metadata, "File with the JSON object that becomes the trace's metadata");
-  command->add_option("--driver", options->driver, "Executable at which call stacks end, as Linux names it");
-  command->add_option("--tracer", options->tracer, "Name of the tracer for the metadata")->capture_default_str();
-  command->add_option("--acknowledged", options->acknowledged,
-                      "File with the lines of the program's output that end an operation (tracer/stream/STREAM.md)");
-  command->add_option("--sector-size", options->layout.sector_size, "Bytes of a sector of a device")
-      ->range(uint64_t{512}, uint64_t{4096});
-  command->add_option("--atomic-unit", options->layout.unit, "Sectors of a device that are written as one")
-      ->range(uint64_t{1}, uint64_t{8});
-  command->callback([options, &exit_code] { exit_code = run_convert(*options); });
+  add_command<ConvertOptions>(app, exit_code, "convert", "Make a trace of a binary tracer's stream.", add_options,
+                              run_convert);
 }
 
 }  // namespace powercut

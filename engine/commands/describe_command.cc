@@ -1,7 +1,6 @@
 // `powercut-engine describe`: what a target library offers.
 #include <algorithm>
 #include <iterator>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -21,6 +20,18 @@ struct DescribeOptions {
   uint32_t key_size = 0, value_size = 0;              // 0: whatever the target takes
   uint32_t least_key_size = 0, least_value_size = 0;  // 0: sizes are not mixed
 };
+
+void add_options(CommandLine& command, DescribeOptions& asked) {
+  command.add_option("--library", asked.library, "Shared library of the target")->required();
+  command.add_option("--variant", asked.variant, "Variant (default: the target's first)");
+  command.add_option("--option", asked.options, "Option of the target, key=value; may be given again")
+      ->allow_extra_args(false);
+  command.add_option("--key-size", asked.key_size, "Bytes of a key (default: what the target takes)");
+  command.add_option("--value-size", asked.value_size, "Bytes of a value (default: what the target takes)");
+  command.add_option("--least-key-size", asked.least_key_size, "Bytes of the shortest key, where sizes are mixed");
+  command.add_option("--least-value-size", asked.least_value_size,
+                     "Bytes of the shortest value, where sizes are mixed");
+}
 
 // Sizes of keys and values, tried in turn where neither the command line nor the target names any.
 constexpr powercut_sizes kUsualSizes[] = {{16, 15}, {8, 8}};
@@ -105,30 +116,16 @@ Result<Json> describe(const DescribeOptions& asked) {
                 {"traits", traits}}}};
 }
 
-int run_describe(const DescribeOptions& asked) {
-  EventStream events = EventStream::standard_output();
+int run_describe(const DescribeOptions& asked, EventStream& events) {
   events.hello("describe");
-  Result<Json> described = describe(asked);
-  if (!described) return events.error(described.error());
-  events.emit(*described);
-  return events.end(kExitOk);
+  return events.answer(describe(asked));
 }
 
 }  // namespace
 
 void add_describe_command(CommandLine& app, int& exit_code) {
-  auto* command = app.add_subcommand("describe", "Load a target library and say what it offers.");
-  auto asked = std::make_shared<DescribeOptions>();
-  command->add_option("--library", asked->library, "Shared library of the target")->required();
-  command->add_option("--variant", asked->variant, "Variant (default: the target's first)");
-  command->add_option("--option", asked->options, "Option of the target, key=value; may be given again")
-      ->allow_extra_args(false);
-  command->add_option("--key-size", asked->key_size, "Bytes of a key (default: what the target takes)");
-  command->add_option("--value-size", asked->value_size, "Bytes of a value (default: what the target takes)");
-  command->add_option("--least-key-size", asked->least_key_size, "Bytes of the shortest key, where sizes are mixed");
-  command->add_option("--least-value-size", asked->least_value_size,
-                      "Bytes of the shortest value, where sizes are mixed");
-  command->callback([asked, &exit_code] { exit_code = run_describe(*asked); });
+  add_command<DescribeOptions>(app, exit_code, "describe", "Load a target library and say what it offers.", add_options,
+                               run_describe);
 }
 
 }  // namespace powercut

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 
 #include "base/event_stream.h"
 #include "checker/audit/audit.h"
@@ -29,6 +28,16 @@ struct DriveOptions {
   std::string plan, metadata;
   double operation_timeout = 60;
 };
+
+void add_options(CommandLine& command, DriveOptions& options) {
+  command.add_option("--plan", options.plan, "Plan (JSON, scenarios/SCHEMA.md)")->required();
+  command.add_option("--metadata", options.metadata, "File for the trace's metadata")->required();
+  command
+      .add_option("--operation-timeout", options.operation_timeout,
+                  "Wall-clock seconds after which one operation counts as hanging")
+      ->positive()
+      ->capture_default_str();
+}
 
 class Requests final : public Announcer {
  public:
@@ -133,8 +142,7 @@ Result<Recording::Marks> drive(const Plan& plan, const DriveOptions& options) {
   return recording.marks();
 }
 
-int run_drive(const DriveOptions& options) {
-  EventStream events = EventStream::standard_output();
+int run_drive(const DriveOptions& options, EventStream& events) {
   events.hello("drive");
   const Result<Plan> plan = read_plan(options.plan);
   if (!plan) return events.error(plan.error());
@@ -147,16 +155,8 @@ int run_drive(const DriveOptions& options) {
 }  // namespace
 
 void add_drive_command(CommandLine& app, int& exit_code) {
-  auto* command = app.add_subcommand("drive", "Run a plan's workload for a tracer that looks on from outside.");
-  auto options = std::make_shared<DriveOptions>();
-  command->add_option("--plan", options->plan, "Plan (JSON, scenarios/SCHEMA.md)")->required();
-  command->add_option("--metadata", options->metadata, "File for the trace's metadata")->required();
-  command
-      ->add_option("--operation-timeout", options->operation_timeout,
-                   "Wall-clock seconds after which one operation counts as hanging")
-      ->positive()
-      ->capture_default_str();
-  command->callback([options, &exit_code] { exit_code = run_drive(*options); });
+  add_command<DriveOptions>(app, exit_code, "drive", "Run a plan's workload for a tracer that looks on from outside.",
+                            add_options, run_drive);
 }
 
 }  // namespace powercut

@@ -1,6 +1,4 @@
 // `powercut-engine edit`: a trace as another program would have left it.
-#include <memory>
-
 #include "base/event_stream.h"
 #include "checker/edit/trace_editor.h"
 #include "engine/commands.h"
@@ -11,6 +9,12 @@ namespace {
 struct EditOptions {
   std::string trace, edits, out;
 };
+
+void add_options(CommandLine& command, EditOptions& options) {
+  command.add_option("--trace", options.trace, "Trace to edit")->required();
+  command.add_option("--edits", options.edits, "What to change (checker/EDITS.md)")->required();
+  command.add_option("--out", options.out, "Trace to write")->required();
+}
 
 int edit(const EditOptions& options, EventStream& events) {
   const Result<TraceEdits> edits = read_edits(options.edits);
@@ -30,16 +34,8 @@ int edit(const EditOptions& options, EventStream& events) {
 }  // namespace
 
 void add_edit_command(CommandLine& app, int& exit_code) {
-  CommandLine* command =
-      app.add_subcommand("edit", "Write a trace with flushes, fences and stores dropped, added or moved");
-  auto options = std::make_shared<EditOptions>();
-  command->add_option("--trace", options->trace, "Trace to edit")->required();
-  command->add_option("--edits", options->edits, "What to change (checker/EDITS.md)")->required();
-  command->add_option("--out", options->out, "Trace to write")->required();
-  command->callback([options, &exit_code] {
-    EventStream events = EventStream::standard_output();
-    exit_code = edit(*options, events);
-  });
+  add_command<EditOptions>(app, exit_code, "edit",
+                           "Write a trace with flushes, fences and stores dropped, added or moved", add_options, edit);
 }
 
 }  // namespace powercut

@@ -1,6 +1,5 @@
 // `powercut-engine export-pmemcheck`: a trace becomes a store log that pmreorder replays.
 #include <limits>
-#include <memory>
 
 #include "base/event_stream.h"
 #include "base/json_field.h"
@@ -19,6 +18,15 @@ struct ExportCommand {
   std::string trace, log, pools, symbols;
   bool no_stacks = false, frames = false;
 };
+
+void add_options(CommandLine& command, ExportCommand& asked) {
+  command.add_option("--trace", asked.trace, "Trace to read")->required();
+  command.add_option("--log", asked.log, "Log to write");
+  command.add_option("--pools", asked.pools, "Folder for the pools as they were before the run; the log names these");
+  command.add_option("--symbols", asked.symbols, "JSON file of [module, offset, [text, …]]: what stacks say");
+  command.add_flag("--no-stacks", asked.no_stacks, "Leave the stacks of stores out");
+  command.add_flag("--frames", asked.frames, "Only list the frames of the stores' stacks");
+}
 
 // [[module, offset, ["main (a.c:9)", …]], …]
 std::optional<EngineError> read_symbols(const std::string& path, pmemcheck::FrameTexts* texts) {
@@ -55,8 +63,7 @@ int print_frames(TraceReader* reader, EventStream& events) {
   return events.end(kExitOk);
 }
 
-int run_export(const ExportCommand& asked) {
-  EventStream events = EventStream::standard_output();
+int run_export(const ExportCommand& asked, EventStream& events) {
   events.hello("export-pmemcheck");
   const auto run = open_run(asked.trace);
   if (!run) return events.error(run.error());
@@ -88,15 +95,8 @@ int run_export(const ExportCommand& asked) {
 }  // namespace
 
 void add_export_pmemcheck_command(CommandLine& app, int& exit_code) {
-  auto* command = app.add_subcommand("export-pmemcheck", "Write a trace as a store log of pmemcheck.");
-  auto asked = std::make_shared<ExportCommand>();
-  command->add_option("--trace", asked->trace, "Trace to read")->required();
-  command->add_option("--log", asked->log, "Log to write");
-  command->add_option("--pools", asked->pools, "Folder for the pools as they were before the run; the log names these");
-  command->add_option("--symbols", asked->symbols, "JSON file of [module, offset, [text, …]]: what stacks say");
-  command->add_flag("--no-stacks", asked->no_stacks, "Leave the stacks of stores out");
-  command->add_flag("--frames", asked->frames, "Only list the frames of the stores' stacks");
-  command->callback([asked, &exit_code] { exit_code = run_export(*asked); });
+  add_command<ExportCommand>(app, exit_code, "export-pmemcheck", "Write a trace as a store log of pmemcheck.",
+                             add_options, run_export);
 }
 
 }  // namespace powercut

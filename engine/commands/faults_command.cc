@@ -1,9 +1,7 @@
 // `powercut-engine faults`: damaged images, failing allocations and stale contents of a recorded run.
 // Exit code: 1 findings, 0 none and every case was judged, 3 none but the budget left some out.
 #include <chrono>
-#include <memory>
 
-#include "base/repeatable_process.h"
 #include "base/supervisor.h"
 #include "checker/faults/fault_allocations.h"
 #include "checker/faults/fault_images.h"
@@ -15,6 +13,21 @@ namespace powercut {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+struct Given {
+  FaultOptions options;
+  std::string kind;
+  double watchdog_seconds = 120;
+};
+
+void add_options(CommandLine& command, Given& given) {
+  command.add_option("--trace", given.options.trace, "Trace file")->required();
+  command.add_option("--fault", given.kind, fault_names())->required();
+  command.add_option("--budget-executions", given.options.budget, "Stop after this many runs of recovery");
+  command.add_option("--traces", given.options.traces, "Folder for the traces of alloc, which exists");
+  command.add_option("--seed", given.options.seed, "Seed of the noise in a fresh pool");
+  add_step_options(&command, &given.options.step_budget, &given.watchdog_seconds);
+}
 
 // Runs in the child.
 std::optional<EngineError> inject(const LoadedTrace& loaded, const FaultOptions& options, FaultReport* report,
@@ -35,7 +48,18 @@ std::optional<EngineError> inject(const LoadedTrace& loaded, const FaultOptions&
   return faults.run();
 }
 
-int run_faults(const FaultOptions& options, double watchdog_seconds, EventStream& events) {
+int run(const Given& given, EventStream& events) {
+  const auto kind = fault_kind(given.kind);
+  if (!kind) {
+    return events.error(
+        usage_error("unknown fault '" + given.kind + "'", "--fault", "Use one of: " + fault_names() + "."));
+  }
+  FaultOptions options = given.options;
+  options.kind = *kind;
+  if (*kind == FaultKind::kAllocation && options.traces.empty()) {
+    return events.error(usage_error("a failing allocation leaves a trace of its run", "--traces",
+                                    "Name the folder that these traces go to."));
+  }
   if (const auto run = open_run(options.trace); !run) return events.error(run.error());
   auto opened = load_trace(options.trace);
   if (!opened) return events.error(opened.error());
@@ -50,7 +74,7 @@ int run_faults(const FaultOptions& options, double watchdog_seconds, EventStream
   const Clock::time_point start = Clock::now();
   const EngineError broke = harness_error("the faults could not be judged", loaded.library->path(),
                                           "Report this if the target is not at fault.");
-  return answer_in_child(watchdog_seconds, broke, events, [&](Progress& progress) {
+  return answer_in_child(given.watchdog_seconds, broke, events, [&](Progress& progress) {
     FaultReport report(loaded, options);
     if (auto error = inject(loaded, options, &report, &progress, &events)) return events.error(*error);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -62,37 +86,9 @@ int run_faults(const FaultOptions& options, double watchdog_seconds, EventStream
 }  // namespace
 
 void add_faults_command(CommandLine& app, int& exit_code) {
-  CommandLine* command =
-      app.add_subcommand("faults", "Inject faults into a recorded run and judge what the target makes of them");
-  struct Given {
-    FaultOptions options;
-    std::string kind;
-    double watchdog_seconds = 120;
-  };
-  auto given = std::make_shared<Given>();
-  command->add_option("--trace", given->options.trace, "Trace file")->required();
-  command->add_option("--fault", given->kind, fault_names())->required();
-  command->add_option("--budget-executions", given->options.budget, "Stop after this many runs of recovery");
-  command->add_option("--traces", given->options.traces, "Folder for the traces of alloc, which exists");
-  command->add_option("--seed", given->options.seed, "Seed of the noise in a fresh pool");
-  add_step_options(command, &given->options.step_budget, &given->watchdog_seconds);
-  command->callback([given, &exit_code] {
-    make_repeatable();
-    EventStream events = EventStream::standard_output();
-    const auto kind = fault_kind(given->kind);
-    if (!kind) {
-      exit_code = events.error(
-          usage_error("unknown fault '" + given->kind + "'", "--fault", "Use one of: " + fault_names() + "."));
-      return;
-    }
-    given->options.kind = *kind;
-    if (*kind == FaultKind::kAllocation && given->options.traces.empty()) {
-      exit_code = events.error(usage_error("a failing allocation leaves a trace of its run", "--traces",
-                                           "Name the folder that these traces go to."));
-      return;
-    }
-    exit_code = run_faults(given->options, given->watchdog_seconds, events);
-  });
+  add_command<Given>(app, exit_code, "faults",
+                     "Inject faults into a recorded run and judge what the target makes of them", add_options, run,
+                     Addresses::kFixed);
 }
 
 }  // namespace powercut

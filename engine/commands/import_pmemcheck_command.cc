@@ -1,6 +1,4 @@
 // `powercut-engine import-pmemcheck`: the store log of pmemcheck becomes a trace.
-#include <memory>
-
 #include "base/event_stream.h"
 #include "base/user_file.h"
 #include "engine/commands.h"
@@ -15,8 +13,15 @@ struct ImportCommand {
   std::vector<std::string> snapshots;
 };
 
-int run_import(const ImportCommand& asked) {
-  EventStream events = EventStream::standard_output();
+void add_options(CommandLine& command, ImportCommand& asked) {
+  command.add_option("--log", asked.log, "Log of 'valgrind --tool=pmemcheck --log-stores=yes'")->required();
+  command.add_option("--trace", asked.trace, "Trace to write")->required();
+  command.add_option("--pool", asked.snapshots, "FILE=SNAPSHOT: bytes of a pool from before the run; may be repeated")
+      ->allow_extra_args(false);
+  command.add_option("--program", asked.program, "JSON object for \"program\" of the metadata, such as the command");
+}
+
+int run_import(const ImportCommand& asked, EventStream& events) {
   events.hello("import-pmemcheck");
   pmemcheck::ImportOptions options{.log = asked.log, .trace = asked.trace};
   for (const std::string& snapshot : asked.snapshots) {
@@ -58,14 +63,8 @@ int run_import(const ImportCommand& asked) {
 }  // namespace
 
 void add_import_pmemcheck_command(CommandLine& app, int& exit_code) {
-  auto* command = app.add_subcommand("import-pmemcheck", "Turn a store log of pmemcheck into a trace.");
-  auto asked = std::make_shared<ImportCommand>();
-  command->add_option("--log", asked->log, "Log of 'valgrind --tool=pmemcheck --log-stores=yes'")->required();
-  command->add_option("--trace", asked->trace, "Trace to write")->required();
-  command->add_option("--pool", asked->snapshots, "FILE=SNAPSHOT: bytes of a pool from before the run; may be repeated")
-      ->allow_extra_args(false);
-  command->add_option("--program", asked->program, "JSON object for \"program\" of the metadata, such as the command");
-  command->callback([asked, &exit_code] { exit_code = run_import(*asked); });
+  add_command<ImportCommand>(app, exit_code, "import-pmemcheck", "Turn a store log of pmemcheck into a trace.",
+                             add_options, run_import);
 }
 
 }  // namespace powercut

@@ -1,9 +1,7 @@
 // `powercut-engine judge`: what recovery and all queries make of given crash images.
 // Exit code: 0 when every request was answered, whatever the answers are; 2 for a request that makes no sense, 3 when
 // the target broke the process.
-#include <memory>
 
-#include "base/repeatable_process.h"
 #include "base/supervisor.h"
 #include "checker/replay/library_images.h"
 #include "checker/trace/explore_options.h"
@@ -17,6 +15,15 @@ struct JudgeOptions {
   int64_t step_budget = 0;
   double watchdog_seconds = 120;
 };
+
+void add_options(CommandLine& command, JudgeOptions& options) {
+  command.add_option("--trace", options.trace, "Trace that the images are of")->required();
+  command.add_option("--requests", options.requests, "Images, one JSON object a line (reports/EVENTS.md)")->required();
+  command.add_option("--model", options.model, "Persistency model")->one_of({"adr", "eadr", "block", "flash"});
+  command.add_option("--atoms", options.atoms, "Order of a wide store's atoms: any, ascending or byte")
+      ->one_of({"any", "ascending", "byte"});
+  add_step_options(&command, &options.step_budget, &options.watchdog_seconds);
+}
 
 int judge(const JudgeOptions& options, EventStream& events) {
   const Result<std::vector<JudgeRequest>> requests = read_requests(options.requests);
@@ -42,20 +49,8 @@ int judge(const JudgeOptions& options, EventStream& events) {
 }  // namespace
 
 void add_judge_command(CommandLine& app, int& exit_code) {
-  CommandLine* command = app.add_subcommand("judge", "Run recovery and all queries on given crash images of a trace");
-  auto options = std::make_shared<JudgeOptions>();
-  command->add_option("--trace", options->trace, "Trace that the images are of")->required();
-  command->add_option("--requests", options->requests, "Images, one JSON object a line (reports/EVENTS.md)")
-      ->required();
-  command->add_option("--model", options->model, "Persistency model")->one_of({"adr", "eadr", "block", "flash"});
-  command->add_option("--atoms", options->atoms, "Order of a wide store's atoms: any, ascending or byte")
-      ->one_of({"any", "ascending", "byte"});
-  add_step_options(command, &options->step_budget, &options->watchdog_seconds);
-  command->callback([options, &exit_code] {
-    make_repeatable();
-    EventStream events = EventStream::standard_output();
-    exit_code = judge(*options, events);
-  });
+  add_command<JudgeOptions>(app, exit_code, "judge", "Run recovery and all queries on given crash images of a trace",
+                            add_options, judge, Addresses::kFixed);
 }
 
 }  // namespace powercut

@@ -1,6 +1,5 @@
 // `powercut-engine measure`: what the worst operation of a trace did, for each of the measures that were asked for.
 #include <cstring>
-#include <memory>
 
 #include "base/user_file.h"
 #include "checker/findings/finding.h"
@@ -15,6 +14,12 @@ struct MeasureCommand {
   std::string trace, request, loads;
 };
 
+void add_options(CommandLine& command, MeasureCommand& asked) {
+  command.add_option("--trace", asked.trace, "Trace to read")->required();
+  command.add_option("--request", asked.request, "What to measure (JSON, reports/EVENTS.md)")->required();
+  command.add_option("--loads", asked.loads, "The lines that each operation read, of 'record --loads'");
+}
+
 Result<std::vector<uint32_t>> read_loads(const std::string& path) {
   const Result<std::string> bytes = read_user_file(path, "Record the trace again.");
   if (!bytes) return bytes.error();
@@ -26,8 +31,7 @@ Result<std::vector<uint32_t>> read_loads(const std::string& path) {
   return each;
 }
 
-int run_measure(const MeasureCommand& asked) {
-  EventStream events = EventStream::standard_output();
+int run_measure(const MeasureCommand& asked, EventStream& events) {
   events.hello("measure");
   Result<MeasureRequest> request = parse_measure_request(asked.request);
   if (!request) return events.error(request.error());
@@ -56,12 +60,8 @@ int run_measure(const MeasureCommand& asked) {
 }  // namespace
 
 void add_measure_command(CommandLine& app, int& exit_code) {
-  auto* command = app.add_subcommand("measure", "Measure single operations of a trace, and find the worst.");
-  auto asked = std::make_shared<MeasureCommand>();
-  command->add_option("--trace", asked->trace, "Trace to read")->required();
-  command->add_option("--request", asked->request, "What to measure (JSON, reports/EVENTS.md)")->required();
-  command->add_option("--loads", asked->loads, "The lines that each operation read, of 'record --loads'");
-  command->callback([asked, &exit_code] { exit_code = run_measure(*asked); });
+  add_command<MeasureCommand>(app, exit_code, "measure", "Measure single operations of a trace, and find the worst.",
+                              add_options, run_measure);
 }
 
 }  // namespace powercut

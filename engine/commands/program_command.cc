@@ -9,7 +9,6 @@
 #include <set>
 #include <thread>
 
-#include "base/repeatable_process.h"
 #include "checker/exploration/walks/explorer.h"
 #include "checker/exploration/walks/performance_events.h"
 #include "checker/exploration/walks/result.h"
@@ -123,7 +122,9 @@ Result<TraceSurvey> survey(const LoadedProgram& loaded, const ProgramOptions& op
   return out;
 }
 
-int explore(ProgramOptions options, EventStream& events) {
+int explore(const ProgramOptions& asked, EventStream& events) {
+  ProgramOptions options = asked;
+  if (options.nested > 0) options.native_box = 0;  // the stores of recovery are known for traced runs alone
   if (auto wrong = check_model(options.model, options.atoms, "program")) return events.error(*wrong);
   const auto start = Clock::now();
   const auto seconds = [&start] { return std::chrono::duration<double>(Clock::now() - start).count(); };
@@ -217,42 +218,37 @@ int explore(ProgramOptions options, EventStream& events) {
   return events.end(result.exit_code());
 }
 
+void add_options(CommandLine& command, ProgramOptions& options) {
+  add_recovery_options(&command, &options);
+  add_model_options(&command, &options.model, &options.atoms);
+  command.add_flag("--stop-at-functional", options.stop_at_functional,
+                   "End at the first finding that needs no power cut");
+  command.add_option("--jobs", options.jobs, "Recoveries at a time")->range(1, 1024);
+  command.add_option("--nested", options.nested, "Cuts inside recovery; they take --trace-prefix")->range(0, 1);
+  command.add_option("--seed", options.seed, "Seed of the images where not all are tried");
+  command.add_option("--images", options.images, "Images that are tried at a crash point at most")
+      ->range(uint64_t{2}, uint64_t{1} << 24);
+  command.add_option("--budget-seconds", options.budget_seconds, "Stop after this time");
+  command.add_option("--budget-spent", options.budget_spent, "Seconds of these budgets that are spent already");
+  command.add_option("--budget-found", options.budget_found, "Stop after this time where something was found by then");
+  command.add_option("--budget-executions", options.budget_executions, "Stop after this many runs of recovery");
+  command.add_option("--trace-prefix", options.tracer,
+                     "JSON: command and environment that run a command under a tracer that records loads");
+  command.add_option("--device-prefix", options.device_tracer,
+                     "JSON as of --trace-prefix, for a tracer that records calls on a device: cuts inside recovery");
+  command.add_option("--keep-image", options.keep_image,
+                     "File to which an image is copied on which recovery came to two different ends");
+  command.add_flag("--report-reads", options.report_reads,
+                   "Runs report what they read themselves, where that can be followed");
+  command.add_option("--native-box", options.native_box, "With a tracer, sets of so many images are run one by one");
+}
+
 }  // namespace
 
 void add_program_command(CommandLine& app, int& exit_code) {
-  CommandLine* command =
-      app.add_subcommand("program", "Explore a recorded program's crash states with its own recovery");
-  auto options = std::make_shared<ProgramOptions>();
-  add_recovery_options(command, options.get());
-  add_model_options(command, &options->model, &options->atoms);
-  command->add_flag("--stop-at-functional", options->stop_at_functional,
-                    "End at the first finding that needs no power cut");
-  command->add_option("--jobs", options->jobs, "Recoveries at a time")->range(1, 1024);
-  command->add_option("--nested", options->nested, "Cuts inside recovery; they take --trace-prefix")->range(0, 1);
-  command->add_option("--seed", options->seed, "Seed of the images where not all are tried");
-  command->add_option("--images", options->images, "Images that are tried at a crash point at most")
-      ->range(uint64_t{2}, uint64_t{1} << 24);
-  command->add_option("--budget-seconds", options->budget_seconds, "Stop after this time");
-  command->add_option("--budget-spent", options->budget_spent, "Seconds of these budgets that are spent already");
-  command->add_option("--budget-found", options->budget_found,
-                      "Stop after this time where something was found by then");
-  command->add_option("--budget-executions", options->budget_executions, "Stop after this many runs of recovery");
-  command->add_option("--trace-prefix", options->tracer,
-                      "JSON: command and environment that run a command under a tracer that records loads");
-  command->add_option("--device-prefix", options->device_tracer,
-                      "JSON as of --trace-prefix, for a tracer that records calls on a device: cuts inside recovery");
-  command->add_option("--keep-image", options->keep_image,
-                      "File to which an image is copied on which recovery came to two different ends");
-  command->add_flag("--report-reads", options->report_reads,
-                    "Runs report what they read themselves, where that can be followed");
-  command->add_option("--native-box", options->native_box, "With a tracer, sets of so many images are run one by one");
-  command->callback([options, &exit_code] {
-    make_repeatable();
-    EventStream events = EventStream::standard_output();
-    // The stores of recovery are known for traced runs alone.
-    if (options->nested > 0) options->native_box = 0;
-    exit_code = explore(*options, events);
-  });
+  add_command<ProgramOptions>(app, exit_code, "program",
+                              "Explore a recorded program's crash states with its own recovery", add_options, explore,
+                              Addresses::kFixed);
 }
 
 }  // namespace powercut

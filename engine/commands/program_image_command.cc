@@ -7,7 +7,6 @@
 #include <map>
 #include <thread>
 
-#include "base/repeatable_process.h"
 #include "checker/exploration/walks/result.h"
 #include "checker/findings/finding_record.h"
 #include "checker/subjects/program/loaded_program.h"
@@ -27,6 +26,13 @@ struct ImageOptions {
   std::string finding, out;
   int runs = 1;
 };
+
+void add_options(CommandLine& command, ImageOptions& options) {
+  add_recovery_options(&command, &options.program);
+  command.add_option("--finding", options.finding, "Finding whose image it is (default: the last one of the trace)");
+  command.add_option("--runs", options.runs, "Times that the commands are run, each on the same image")->range(1, 100);
+  command.add_option("--out", options.out, "File to which the image is copied");
+}
 
 using Lines = std::map<uint64_t, Content>;
 
@@ -219,29 +225,16 @@ Result<Json> run_image(const ImageOptions& options, const EventStream& events) {
   return event;
 }
 
-int image(const ImageOptions& options) {
-  EventStream events = EventStream::standard_output();
+int image(const ImageOptions& options, EventStream& events) {
   events.hello("program-image");
-  const Result<Json> done = run_image(options, events);
-  if (!done) return events.error(done.error());
-  events.emit(*done);
-  return events.end(kExitOk);
+  return events.answer(run_image(options, events));
 }
 
 }  // namespace
 
 void add_program_image_command(CommandLine& app, int& exit_code) {
-  auto* command = app.add_subcommand("program-image", "Run a program's recovery on one image of its pools");
-  auto options = std::make_shared<ImageOptions>();
-  add_recovery_options(command, &options->program);
-  command->add_option("--finding", options->finding, "Finding whose image it is (default: the last one of the trace)");
-  command->add_option("--runs", options->runs, "Times that the commands are run, each on the same image")
-      ->range(1, 100);
-  command->add_option("--out", options->out, "File to which the image is copied");
-  command->callback([options, &exit_code] {
-    make_repeatable();
-    exit_code = image(*options);
-  });
+  add_command<ImageOptions>(app, exit_code, "program-image", "Run a program's recovery on one image of its pools",
+                            add_options, image, Addresses::kFixed);
 }
 
 }  // namespace powercut

@@ -6,7 +6,6 @@
 
 #include <cmath>
 
-#include "base/repeatable_process.h"
 #include "checker/replay/program_images.h"
 #include "checker/trace/explore_options.h"
 #include "engine/commands.h"
@@ -17,10 +16,18 @@ namespace {
 std::atomic<bool> late = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets it
 
-struct JudgeOptions {
+struct ProgramJudgeOptions {
   ProgramOptions program;
   std::string requests;
 };
+
+void add_options(CommandLine& command, ProgramJudgeOptions& options) {
+  add_recovery_options(&command, &options.program);
+  add_model_options(&command, &options.program.model, &options.program.atoms);
+  command.add_option("--jobs", options.program.jobs, "Recoveries at a time")->range(1, 1024);
+  command.add_option("--requests", options.requests, "Images, one JSON object a line (reports/EVENTS.md)")->required();
+  command.add_option("--budget-seconds", options.program.budget_seconds, "Give up after this time");
+}
 
 void be_late_after(double seconds) {
   if (seconds <= 0) return;
@@ -33,7 +40,7 @@ void be_late_after(double seconds) {
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
-std::optional<EngineError> judge(const JudgeOptions& options, EventStream& events) {
+std::optional<EngineError> judge(const ProgramJudgeOptions& options, EventStream& events) {
   const ProgramOptions& program = options.program;
   if (auto wrong = check_model(program.model, program.atoms, "program-judge")) return wrong;
   const Result<std::vector<JudgeRequest>> requests = read_requests(options.requests);
@@ -60,28 +67,21 @@ std::optional<EngineError> judge(const JudgeOptions& options, EventStream& event
   return judge_images(&images, *requests, options.requests, [&events](const Json& judged) { events.emit(judged); });
 }
 
+int run(const ProgramJudgeOptions& options, EventStream& events) {
+  auto wrong = judge(options, events);
+  if (wrong && late) {
+    wrong = harness_error("judging took longer than it may", options.requests,
+                          "Give it more time, or make recovery faster.");
+  }
+  return wrong ? events.error(*wrong) : events.end(kExitOk);
+}
+
 }  // namespace
 
 void add_program_judge_command(CommandLine& app, int& exit_code) {
-  CommandLine* command =
-      app.add_subcommand("program-judge", "Run a program's recovery on given crash images of its trace");
-  auto options = std::make_shared<JudgeOptions>();
-  add_recovery_options(command, &options->program);
-  add_model_options(command, &options->program.model, &options->program.atoms);
-  command->add_option("--jobs", options->program.jobs, "Recoveries at a time")->range(1, 1024);
-  command->add_option("--requests", options->requests, "Images, one JSON object a line (reports/EVENTS.md)")
-      ->required();
-  command->add_option("--budget-seconds", options->program.budget_seconds, "Give up after this time");
-  command->callback([options, &exit_code] {
-    make_repeatable();
-    EventStream events = EventStream::standard_output();
-    auto wrong = judge(*options, events);
-    if (wrong && late) {
-      wrong = harness_error("judging took longer than it may", options->requests,
-                            "Give it more time, or make recovery faster.");
-    }
-    exit_code = wrong ? events.error(*wrong) : events.end(kExitOk);
-  });
+  add_command<ProgramJudgeOptions>(app, exit_code, "program-judge",
+                                   "Run a program's recovery on given crash images of its trace", add_options, run,
+                                   Addresses::kFixed);
 }
 
 }  // namespace powercut

@@ -6,10 +6,8 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 
 #include "base/event_stream.h"
-#include "base/repeatable_process.h"
 #include "base/user_file.h"
 #include "checker/subjects/program/schedules/search.h"
 #include "checker/trace/explore_options.h"
@@ -25,13 +23,35 @@ namespace {
 
 std::atomic<bool> ended = false;
 
-struct Options {
+struct RecordSchedulesOptions {
   ProgramToSchedule program;
   ProgramSearchOptions search;
   std::string command, trace, metadata, other_files, work = "/dev/shm";
   uint32_t preemptions = 2;
   std::vector<std::string> allowed;
 };
+
+void add_options(CommandLine& command, RecordSchedulesOptions& options) {
+  command.add_option("--command", options.command, "The program and its arguments, a JSON list of words")->required();
+  command.add_option("--cwd", options.program.cwd, "Folder in which it runs")->required();
+  command.add_option("--input", options.program.input, "File that it reads as its standard input");
+  command.add_option("--pool", options.program.pools, "Pool file, absolute; once for each")
+      ->required()
+      ->allow_extra_args(false);
+  command.add_option("--trace", options.trace, "Trace to write")->required();
+  command.add_option("--metadata", options.metadata, "File with the JSON object that becomes the trace's metadata");
+  command.add_option("--search", options.search.kind, "Which schedules are run")->one_of({"bounded", "random", "pct"});
+  command.add_option("--preemptions", options.preemptions, "bounded: the most of them in a schedule");
+  command.add_option("--schedules", options.search.limits.schedules, "How many are run; of bounded, at most (0: all)");
+  command.add_option("--seed", options.search.limits.seed, "Seed of what is drawn");
+  command.add_option("--model", options.search.model, "Persistency model that the trace will be explored with");
+  command.add_option("--seconds", options.search.most_seconds, "Time for all schedules");
+  command.add_option("--allow-exit", options.allowed, "Exit status that is no failure, besides 0")
+      ->allow_extra_args(false);
+  command.add_option("--other-files", options.other_files,
+                     "File in which 'watch', which runs this, tells what was changed beside the pools");
+  command.add_option("--work", options.work, "Folder for files of its own");
+}
 
 std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -57,7 +77,7 @@ Result<Json> other_files(const std::string& report, const std::string& work) {
   return told;
 }
 
-Result<Json> record(Options& options, const EventStream& events) {
+Result<Json> record(RecordSchedulesOptions& options, const EventStream& events) {
   const auto start = std::chrono::steady_clock::now();
   const Json words = parse_json(options.command);
   if (!words.is_array() || words.empty()) {
@@ -118,57 +138,25 @@ Result<Json> record(Options& options, const EventStream& events) {
   return out;
 }
 
+int run(const RecordSchedulesOptions& asked, EventStream& events) {
+  RecordSchedulesOptions options = asked;
+  struct sigaction stop{};
+  stop.sa_handler = [](int) { ended = true; };
+  sigaction(SIGINT, &stop, nullptr);
+  sigaction(SIGTERM, &stop, nullptr);
+  sigaction(SIGHUP, &stop, nullptr);
+  events.hello("record-schedules");
+  if (auto wrong = check_model(options.search.model, "any", "record-schedules")) return events.error(*wrong);
+  const Result<Json> recorded = record(options, events);
+  if (!recorded && ended) return events.end(kExitUnknown);
+  return events.answer(recorded);
+}
+
 }  // namespace
 
 void add_record_schedules_command(CommandLine& app, int& exit_code) {
-  CommandLine* command = app.add_subcommand("record-schedules", "Record a threaded program in many schedules");
-  auto options = std::make_shared<Options>();
-  command->add_option("--command", options->command, "The program and its arguments, a JSON list of words")->required();
-  command->add_option("--cwd", options->program.cwd, "Folder in which it runs")->required();
-  command->add_option("--input", options->program.input, "File that it reads as its standard input");
-  command->add_option("--pool", options->program.pools, "Pool file, absolute; once for each")
-      ->required()
-      ->allow_extra_args(false);
-  command->add_option("--trace", options->trace, "Trace to write")->required();
-  command->add_option("--metadata", options->metadata, "File with the JSON object that becomes the trace's metadata");
-  command->add_option("--search", options->search.kind, "Which schedules are run")
-      ->one_of({"bounded", "random", "pct"});
-  command->add_option("--preemptions", options->preemptions, "bounded: the most of them in a schedule");
-  command->add_option("--schedules", options->search.limits.schedules,
-                      "How many are run; of bounded, at most (0: all)");
-  command->add_option("--seed", options->search.limits.seed, "Seed of what is drawn");
-  command->add_option("--model", options->search.model, "Persistency model that the trace will be explored with");
-  command->add_option("--seconds", options->search.most_seconds, "Time for all schedules");
-  command->add_option("--allow-exit", options->allowed, "Exit status that is no failure, besides 0")
-      ->allow_extra_args(false);
-  command->add_option("--other-files", options->other_files,
-                      "File in which 'watch', which runs this, tells what was changed beside the pools");
-  command->add_option("--work", options->work, "Folder for files of its own");
-  command->callback([options, &exit_code] {
-    make_repeatable();
-    EventStream events = EventStream::standard_output();
-    struct sigaction stop{};
-    stop.sa_handler = [](int) { ended = true; };
-    sigaction(SIGINT, &stop, nullptr);
-    sigaction(SIGTERM, &stop, nullptr);
-    sigaction(SIGHUP, &stop, nullptr);
-    events.hello("record-schedules");
-    if (auto wrong = check_model(options->search.model, "any", "record-schedules")) {
-      exit_code = events.error(*wrong);
-      return;
-    }
-    const Result<Json> recorded = record(*options, events);
-    if (!recorded && ended) {
-      exit_code = events.end(kExitUnknown);
-      return;
-    }
-    if (!recorded) {
-      exit_code = events.error(recorded.error());
-      return;
-    }
-    events.emit(*recorded);
-    exit_code = events.end(kExitOk);
-  });
+  add_command<RecordSchedulesOptions>(app, exit_code, "record-schedules", "Record a threaded program in many schedules",
+                                      add_options, run, Addresses::kFixed);
 }
 
 }  // namespace powercut

@@ -1,9 +1,7 @@
 // `powercut-engine reproduce`: one finding again, on its trace.
 // Exit code: 1 when its image still violates an invariant, 0 when not, 2 when it cannot be replayed here, 3 when
 // the replay itself broke.
-#include <memory>
 
-#include "base/repeatable_process.h"
 #include "base/supervisor.h"
 #include "checker/replay/reproduction.h"
 #include "checker/trace/explore_options.h"
@@ -18,6 +16,14 @@ struct ReproduceOptions {
   double watchdog_seconds = 120;
   bool draw = false, steps = false;
 };
+
+void add_options(CommandLine& command, ReproduceOptions& options) {
+  command.add_option("--trace", options.trace, "Trace that the finding was made on")->required();
+  command.add_option("--finding", options.finding, "Finding record (JSON)")->required();
+  command.add_flag("--draw", options.draw, "Draw the table, with everything persisted and on the finding's image");
+  command.add_flag("--steps", options.steps, "Tell what recovery and the query load and store");
+  add_step_options(&command, &options.step_budget, &options.watchdog_seconds);
+}
 
 int reproduce(const ReproduceOptions& options, EventStream& events) {
   const Result<FindingRecord> record = read_finding(options.finding);
@@ -58,18 +64,8 @@ int reproduce(const ReproduceOptions& options, EventStream& events) {
 }  // namespace
 
 void add_reproduce_command(CommandLine& app, int& exit_code) {
-  CommandLine* command = app.add_subcommand("reproduce", "Replay one finding on its trace");
-  auto options = std::make_shared<ReproduceOptions>();
-  command->add_option("--trace", options->trace, "Trace that the finding was made on")->required();
-  command->add_option("--finding", options->finding, "Finding record (JSON)")->required();
-  command->add_flag("--draw", options->draw, "Draw the table, with everything persisted and on the finding's image");
-  command->add_flag("--steps", options->steps, "Tell what recovery and the query load and store");
-  add_step_options(command, &options->step_budget, &options->watchdog_seconds);
-  command->callback([options, &exit_code] {
-    make_repeatable();
-    EventStream events = EventStream::standard_output();
-    exit_code = reproduce(*options, events);
-  });
+  add_command<ReproduceOptions>(app, exit_code, "reproduce", "Replay one finding on its trace", add_options, reproduce,
+                                Addresses::kFixed);
 }
 
 }  // namespace powercut

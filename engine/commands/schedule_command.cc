@@ -18,6 +18,13 @@ struct ScheduleOptions {
   uint64_t crash_point = 0;
 };
 
+void add_options(CommandLine& command, ScheduleOptions& options) {
+  command.add_option("--trace", options.trace, "Trace with a tree of schedules")->required();
+  command.add_option("--crash-point", options.crash_point, "Number of the crash point that it leads to")->required();
+  command.add_option("--model", options.model, "Persistency model of a program's trace");
+  command.add_option("--out", options.out, "Trace to write")->required();
+}
+
 // A walk through the trace of a target, or of a program.
 Result<std::unique_ptr<TraceFollower>> follow(const ScheduleOptions& options) {
   auto reader = open_trace(options.trace);
@@ -48,16 +55,8 @@ int schedule(const ScheduleOptions& options, EventStream& events) {
 }  // namespace
 
 void add_schedule_command(CommandLine& app, int& exit_code) {
-  CommandLine* command = app.add_subcommand("schedule", "Write one schedule of a tree of them as a trace");
-  auto options = std::make_shared<ScheduleOptions>();
-  command->add_option("--trace", options->trace, "Trace with a tree of schedules")->required();
-  command->add_option("--crash-point", options->crash_point, "Number of the crash point that it leads to")->required();
-  command->add_option("--model", options->model, "Persistency model of a program's trace");
-  command->add_option("--out", options->out, "Trace to write")->required();
-  command->callback([options, &exit_code] {
-    EventStream events = EventStream::standard_output();
-    exit_code = schedule(*options, events);
-  });
+  add_command<ScheduleOptions>(app, exit_code, "schedule", "Write one schedule of a tree of them as a trace",
+                               add_options, schedule);
 }
 
 }  // namespace powercut

@@ -1,6 +1,5 @@
 // `powercut-engine stats`: how much a trace holds, by kind of operation.
 #include <filesystem>
-#include <memory>
 
 #include "engine/commands.h"
 #include "replayer/media/open_trace.h"
@@ -10,10 +9,17 @@ namespace powercut {
 
 namespace {
 
-int run_stats(const std::string& trace) {
-  EventStream events = EventStream::standard_output();
+struct StatsOptions {
+  std::string trace;
+};
+
+void add_options(CommandLine& command, StatsOptions& options) {
+  command.add_option("--trace", options.trace, "Trace to read")->required();
+}
+
+int run_stats(const StatsOptions& options, EventStream& events) {
   events.hello("stats");
-  auto opened = open_trace(trace);
+  auto opened = open_trace(options.trace);
   if (!opened) return events.error(opened.error());
   TraceReader* reader = opened->get();
   Result<TraceStats> stats = stats_of(*reader);
@@ -21,10 +27,10 @@ int run_stats(const std::string& trace) {
   uint64_t count = stats->events();
   uint64_t raw = reader->raw_bytes();
   events.emit({{"event", "stats"},
-               {"trace", trace},
+               {"trace", options.trace},
                {"events", count},
                {"operations", stats->operations()},
-               {"bytes", std::filesystem::file_size(trace)},
+               {"bytes", std::filesystem::file_size(options.trace)},
                {"raw_bytes", raw},
                {"raw_bytes_per_record", count == 0 ? 0.0 : static_cast<double>(raw) / static_cast<double>(count)},
                {"kinds", stats->events_by_kind()},
@@ -37,10 +43,8 @@ int run_stats(const std::string& trace) {
 }  // namespace
 
 void add_stats_command(CommandLine& app, int& exit_code) {
-  auto* command = app.add_subcommand("stats", "Count what a trace holds, by kind of operation.");
-  auto trace = std::make_shared<std::string>();
-  command->add_option("--trace", *trace, "Trace to read")->required();
-  command->callback([trace, &exit_code] { exit_code = run_stats(*trace); });
+  add_command<StatsOptions>(app, exit_code, "stats", "Count what a trace holds, by kind of operation.", add_options,
+                            run_stats);
 }
 
 }  // namespace powercut
