@@ -9,7 +9,7 @@ import json
 import sys
 
 from . import store_buffers, threads
-from .crashes import answer
+from .media import answer
 from .program import Program, ProgramError
 
 

@@ -1,21 +1,19 @@
-"""Crash points and the answer for each, in the form that `powercut-engine model` gives.
+"""Crash points, and the rules of a model that give the contents at each.
 
-`adr`: before every event that takes a content away from some line, and after every `end`; before a `begin` when there
+A model's rules are in its medium's folder, `replayer/media/<medium>/reference.py`; `media.py` lists them. A crash
+point is before every event that takes a content away from some line, and after every `end`; before a `begin` when there
 were stores since the crash point before, and at the end of the program. Between two of these the sets of legal contents
-only grow: a content that is legal at an instant is legal at the next crash point. Devices: as `adr`, with force and
-flush of the device in the place of flush and fence. `eadr`: each store while it is in flight, after every `end`, and at
-the end of the program.
+only grow: a content that is legal at an instant is legal at the next crash point. A model may have other crash points.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
-from .devices import Block, Device, Flash
-from .models import Adr, Eadr
 from .program import STORE_OPS, Event, Program
 
 Contents = dict[int, list[bytes]]  # line -> its sorted distinct contents
@@ -35,60 +33,56 @@ class CrashPoint:
         return {self.side: self.index, "states": str(self.states), "lines": lines}
 
 
-def crash_points(program: Program, model: Adr | Device | None = None) -> list[CrashPoint]:
-    """Every crash point of the program, in order. `model` replaces the model (tests pass broken ones)."""
-    if model is None:
-        makers: dict[str, type[Adr] | type[Device]] = {"adr": Adr, "eadr": Eadr, "block": Block, "flash": Flash}
-        model = makers[program.model](program)
-    return list(_eadr_points(program, model) if isinstance(model, Eadr) else _adr_points(program, model))
+class Rules(ABC):
+    """The rules of a model, as they stand at one instant of a program."""
+
+    #: Kinds of flushes and fences that a program of the model may have.
+    kinds: ClassVar[tuple[str, ...]]
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    @abstractmethod
+    def apply(self, event: Event, index: int) -> None:
+        """Makes the event, number `index` of the program."""
+
+    @abstractmethod
+    def make_durable(self, event: Event) -> None:
+        """Does the event's part as a flush or a fence. A second time it changes nothing."""
+
+    @abstractmethod
+    def lines(self) -> list[int]:
+        """The addresses of all lines that a store has reached."""
+
+    @abstractmethod
+    def contents(self, line: int) -> list[bytes]:
+        """Sorted distinct contents of this line after a crash now."""
+
+    def crash_points(self) -> Iterator[CrashPoint]:
+        """Every crash point of the program, in order."""
+        stored = False  # since the last crash point
+        events = self.program.events
+        for index, event in enumerate(events):
+            if event.op == "begin" and stored:
+                yield point_now(self, "after", index - 1)
+                stored = False
+            takes_away = event.op in ("flush", "fence", "rmw", "cas-fail")
+            before = point_now(self, "before", index) if takes_away else None
+            if before and self._loses_content(event, before):
+                yield before
+                stored = False
+            self.apply(event, index)
+            stored = stored or event.op in STORE_OPS
+            if event.op == "end" or index == len(events) - 1:
+                yield point_now(self, "after", index)
+                stored = False
+
+    def _loses_content(self, event: Event, before: CrashPoint) -> bool:
+        self.make_durable(event)
+        return point_now(self, "before", before.index).lines != before.lines
 
 
-def answer(program: Program) -> dict[str, Any]:
-    return {"crash_points": [point.to_json() for point in crash_points(program)]}
-
-
-def point_now(model: Adr | Device, side: str, index: int) -> CrashPoint:
+def point_now(model: Rules, side: str, index: int) -> CrashPoint:
     contents = {line: model.contents(line) for line in model.lines()}
     pending = {line: choices for line, choices in contents.items() if len(choices) > 1}
     return CrashPoint(side, index, prod(len(choices) for choices in pending.values()), pending)
-
-
-def _adr_points(program: Program, model: Adr | Device) -> Iterator[CrashPoint]:
-    stored = False  # since the last crash point
-    for index, event in enumerate(program.events):
-        if event.op == "begin" and stored:
-            yield point_now(model, "after", index - 1)
-            stored = False
-        takes_away = event.op in ("flush", "fence", "rmw", "cas-fail")
-        before = point_now(model, "before", index) if takes_away else None
-        if before and _loses_content(model, event, before):
-            yield before
-            stored = False
-        model.apply(event, index)
-        stored = stored or event.op in STORE_OPS
-        if event.op == "end" or index == len(program.events) - 1:
-            yield point_now(model, "after", index)
-            stored = False
-
-
-def _loses_content(model: Adr | Device, event: Event, before: CrashPoint) -> bool:
-    """Applies the event's fence or flush (harmless to repeat) and looks whether any line lost a content."""
-    if isinstance(model, Device):
-        model.apply(event, before.index)
-    elif event.op == "flush":
-        model.flush(event)
-    else:
-        model.fence(event)
-    return point_now(model, "before", before.index).lines != before.lines
-
-
-def _eadr_points(program: Program, model: Eadr) -> Iterator[CrashPoint]:
-    for index, event in enumerate(program.events):
-        model.apply(event, index)
-        goes_on = index + 1 < len(program.events) and program.events[index + 1].continues
-        if event.op in STORE_OPS and not goes_on:
-            model.in_flight = model.last_store
-            yield point_now(model, "after", index)
-            model.in_flight = None
-        if event.op == "end" or index == len(program.events) - 1:
-            yield point_now(model, "after", index)

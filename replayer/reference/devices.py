@@ -1,28 +1,22 @@
-"""The models of devices by brute force, in their own terms: writes to units of sectors, programs and erases of pages.
-
-`Block`: a write to a unit is one whole. Any set of those that are not certainly durable may have reached the medium,
-and of two that have, the later one shows. `Flash`: what is stored to a page or an erase block is there in order, each
-store whole, and is durable once the line is forced.
-
-Sources: NVM Express Base Specification 2.0 (FLUSH, "Force Unit Access", AWUPF); Open NAND Flash Interface 5.1; Tseng,
-Grupp and Swanson, "Understanding the impact of power loss on flash memory" (DAC 2011).
-"""
+"""Devices by brute force, in their own terms: whole writes to lines, which a force or a flush makes durable."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from itertools import chain, combinations
+from abc import abstractmethod
 
+from .crashes import Rules
 from .program import DEVICE_FLUSH, FORCE, LINE_SIZE, Event, Program, line_of
 
 Write = tuple[int, int, bytes]  # number, address, bytes: within one line
 
 
-class Device(ABC):
+class Device(Rules):
     """Which writes there were, and which are certainly durable."""
 
+    kinds = (FORCE, DEVICE_FLUSH)
+
     def __init__(self, program: Program) -> None:
-        self.program = program
+        super().__init__(program)
         self.writes: list[Write] = []
         self.durable: set[int] = set()  # numbers
 
@@ -30,7 +24,11 @@ class Device(ABC):
         del index
         if event.op in ("store", "ntstore"):
             self.write(event)
-        elif event.kind == FORCE:
+        else:
+            self.make_durable(event)
+
+    def make_durable(self, event: Event) -> None:
+        if event.kind == FORCE:
             self.force(event.addr)
         elif event.kind == DEVICE_FLUSH:
             self.flush()
@@ -71,33 +69,3 @@ def laid_over(line: int, writes: list[Write]) -> bytes:
     for _, address, data in writes:
         image[address - line : address - line + len(data)] = data
     return bytes(image)
-
-
-class Block(Device):
-    def force(self, address: int) -> None:
-        """The last write to this sector, with whatever else of the unit it wrote."""
-        touching = [number for number, at, data in self.writes if at <= address < at + len(data)]
-        self.durable |= set(touching[-1:])
-
-    def flush(self) -> None:
-        self.durable |= {number for number, _, _ in self.writes}
-
-    def legal(self, line: int) -> list[list[Write]]:
-        here = self.of(line)
-        open_ = [write for write in here if write[0] not in self.durable]
-        sure = [write for write in here if write[0] in self.durable]
-        subsets = chain.from_iterable(combinations(open_, size) for size in range(len(open_) + 1))
-        return [sorted([*sure, *chosen]) for chosen in subsets]
-
-
-class Flash(Device):
-    def force(self, address: int) -> None:
-        self.durable |= {number for number, _, _ in self.of(line_of(address))}
-
-    def flush(self) -> None:
-        pass
-
-    def legal(self, line: int) -> list[list[Write]]:
-        here = self.of(line)
-        sure = sum(write[0] in self.durable for write in here)
-        return [here[:size] for size in range(sure, len(here) + 1)]

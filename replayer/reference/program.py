@@ -13,7 +13,7 @@ LINE_SIZE = 64
 ATOM_SIZE = 8
 MAX_STORE_SIZE = 64
 
-Model = Literal["adr", "eadr", "block", "flash"]
+Model = str  # a name of `media.MODELS`
 AtomPolicy = Literal["any", "ascending", "byte"]
 
 STORE_OPS = ("store", "ntstore", "rmw")
@@ -22,8 +22,6 @@ OPS = (*STORE_OPS, "cas-fail", "flush", "fence", "begin", "end")
 THREAD_OPS = ("wait", "load", "store-loaded", "cas", "add", "lock", "unlock")
 FLUSH_KINDS = ("clwb", "clflushopt", "clflush")
 FENCE_KINDS = ("sfence", "mfence", "lock")
-# The models of devices, which have no others.
-DEVICES = ("block", "flash")
 FORCE, DEVICE_FLUSH = "force", "device"
 
 
@@ -92,15 +90,12 @@ class Program:
     pool_size: int = 256
 
     def __post_init__(self) -> None:
-        check_names(self.model, self.atoms)
+        check_policy(self.atoms)
         for index, event in enumerate(self.events):
             where = f"event {index} ({event.op})"
             if event.op not in OPS:
                 raise ProgramError(f"{where}: unknown operation; use one of {', '.join(OPS)}.")
             check(event, where, self.pool_size)
-            of_device = event.kind in (FORCE, DEVICE_FLUSH)
-            if event.kind and of_device != (self.model in DEVICES):
-                raise ProgramError(f"{where}: '{event.kind}' is no instruction of the model {self.model}.")
             if event.continues:
                 _check_continues(event, where, self.events[index - 1] if index else None)
 
@@ -128,10 +123,8 @@ def line_of(addr: int) -> int:
     return addr - addr % LINE_SIZE
 
 
-def check_names(model: str, atoms: str) -> None:
-    """Refuses what is neither a model nor an atom policy."""
-    if model not in ("adr", "eadr", *DEVICES):
-        raise ProgramError(f"model '{model}' is unknown; use adr, eadr, block or flash.")
+def check_policy(atoms: str) -> None:
+    """ProgramError unless `atoms` is an atom policy."""
     if atoms not in ("any", "ascending", "byte"):
         raise ProgramError(f"atom policy '{atoms}' is unknown; use any, ascending or byte.")
 

@@ -19,8 +19,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from replayer.media.memory.reference import MODELS, Adr, Eadr
+
 from .atoms import Atom, content
-from .models import Adr, Eadr
 from .program import (
     LINE_SIZE,
     OPS,
@@ -32,7 +33,7 @@ from .program import (
     Program,
     ProgramError,
     check,
-    check_names,
+    check_policy,
 )
 
 History = tuple[tuple[str, int], ...]  # begins and ends, and whose, in their order
@@ -49,7 +50,9 @@ class Threads:
     pool_size: int = 128  # in bytes: whole lines
 
     def __post_init__(self) -> None:
-        check_names(self.model, self.atoms)
+        if self.model not in MODELS:
+            raise ProgramError(f"model '{self.model}' is not one of memory; use {' or '.join(MODELS)}.")
+        check_policy(self.atoms)
         if self.pool_size % LINE_SIZE:
             raise ProgramError(f"a pool of {self.pool_size} bytes: give whole lines of {LINE_SIZE} bytes.")
         for thread, events in enumerate(self.threads):
@@ -303,7 +306,7 @@ class Instant:
 
 def _empty(program: Threads) -> Adr:
     none = Program(program.model, program.atoms, (), program.pool_size)
-    return Eadr(none) if program.model == "eadr" else Adr(none)
+    return MODELS[program.model](none)
 
 
 def _copy(model: Adr) -> Adr:

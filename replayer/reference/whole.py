@@ -1,15 +1,16 @@
 """The whole pool at once: subsets of *all* atoms of all lines, nothing assumed about lines.
 
-`models.py` judges line by line and multiplies. This module does not. A tiny program that gives the same images both
-ways is evidence for "lines are independent", on which the engine's speed rests.
+`replayer/media/memory/reference.py` judges line by line and multiplies. This module does not. A tiny program that gives
+the same images both ways is evidence for "lines are independent", on which the engine's speed rests.
 """
 
 from __future__ import annotations
 
 from itertools import combinations
 
+from replayer.media.memory.reference import Adr
+
 from .atoms import Atom, content
-from .models import Adr
 
 
 def whole_images(model: Adr) -> set[bytes]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from replayer.reference import Program
+from replayer.reference.program import Program
 from replayer.reference.threads import Frontier, Threads, explored
 
 

@@ -12,7 +12,7 @@ from random import Random
 
 from powercut.base import paths
 from powercut.base.errors import PowercutError
-from replayer.reference import answer
+from replayer.reference.media import answer
 from replayer.tests.engine import EngineModel, disagreement
 from replayer.tests.programs import generate
 

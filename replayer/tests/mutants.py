@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from replayer.reference import Adr, CrashPoint, Eadr, Event, Program, crash_points
+from replayer.media.memory.reference import Adr, Eadr
 from replayer.reference.atoms import Atom, overlap
-from replayer.reference.program import ATOM_SIZE, STORE_OPS, line_of
+from replayer.reference.crashes import CrashPoint
+from replayer.reference.media import crash_points
+from replayer.reference.program import ATOM_SIZE, STORE_OPS, Event, Program, line_of
 from replayer.reference.threads import Holds, Instant, Made, Threads, explored, holds, made
 
 

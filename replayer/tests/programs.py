@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-from replayer.reference import Event, Program
 from replayer.reference.atoms import split
-from replayer.reference.program import FENCE_KINDS, FLUSH_KINDS, LINE_SIZE, AtomPolicy, Model
+from replayer.reference.program import FENCE_KINDS, FLUSH_KINDS, LINE_SIZE, AtomPolicy, Event, Model, Program
 
 MAX_EVENTS = 14
 OPS = ("store",) * 6 + ("ntstore",) * 3 + ("memcall",) * 2 + ("rmw", "cas-fail") + ("flush",) * 4 + ("fence",) * 4

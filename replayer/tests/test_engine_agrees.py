@@ -6,7 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from replayer.reference import Program, answer
+from replayer.reference.media import answer
+from replayer.reference.program import Program
 from replayer.tests.engine import EngineModel, disagreement
 from replayer.tests.long_run import compare
 from replayer.tests.programs import generate

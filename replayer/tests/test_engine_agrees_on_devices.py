@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from replayer.reference import Event, Program, answer
-from replayer.reference.crashes import crash_points
-from replayer.reference.devices import Block, Flash
-from replayer.reference.program import LINE_SIZE, Model, ProgramError
+from replayer.media.block.reference import Block
+from replayer.media.flash.reference import Flash
+from replayer.reference.media import answer, crash_points, rules_of
+from replayer.reference.program import LINE_SIZE, Event, Model, Program, ProgramError
 from replayer.tests.engine import EngineModel, disagreement
 
 MAX_EVENTS, MAX_OPEN = 14, 8
@@ -91,4 +91,4 @@ def test_random_programs_tell_a_broken_model(broken: type[Block] | type[Flash]) 
 def test_what_is_of_the_other_medium_is_refused() -> None:
     for model, event in (("adr", Event("fence", kind="device")), ("block", Event("flush", kind="clwb"))):
         with pytest.raises(ProgramError, match="is no instruction of the model"):
-            Program.from_json({"model": model, "events": [json.loads(json.dumps(event.to_json()))]})
+            rules_of(Program.from_json({"model": model, "events": [json.loads(json.dumps(event.to_json()))]}))

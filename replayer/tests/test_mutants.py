@@ -9,7 +9,9 @@ import pytest
 
 from powercut.litmus.litmus import judge_one, judge_threads, suite_dir
 from powercut.litmus.program import LitmusTest, Request, load
-from replayer.reference import CrashPoint, Program, crash_points
+from replayer.reference.crashes import CrashPoint
+from replayer.reference.media import crash_points
+from replayer.reference.program import Program
 from replayer.reference.threads import Threads
 from replayer.tests.mutants import Mutant, ScheduleMutant, all_mutants, schedule_mutants
 from replayer.tests.programs import generate

@@ -11,19 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from replayer.reference import (
-    Adr,
-    CrashPoint,
-    Eadr,
-    Event,
-    Program,
-    ProgramError,
-    answer,
-    crash_points,
-    point_now,
-    whole_images,
-)
-from replayer.reference.program import LINE_SIZE, STORE_OPS
+from replayer.media.memory.reference import Adr, Eadr
+from replayer.reference.crashes import CrashPoint, point_now
+from replayer.reference.media import answer, crash_points
+from replayer.reference.program import LINE_SIZE, STORE_OPS, Event, Program, ProgramError
+from replayer.reference.whole import whole_images
 from replayer.tests.programs import generate
 
 MAX_WHOLE = 12  # atoms of the whole pool; the whole-pool check visits 2^n subsets

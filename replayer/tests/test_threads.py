@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from replayer.reference.models import Adr
+from replayer.media.memory.reference import Adr
 from replayer.reference.program import Event, ProgramError
 from replayer.reference.threads import Explored, Frontier, Holds, Threads, explored, holds, interleavings
 from replayer.tests.mutants import BROKEN_CUTS, BROKEN_CUTS_OF_OPERATIONS

@@ -1,5 +1,6 @@
 """Lists that stand in two places are the same in both: names that people choose by, and invariants."""
 
+import importlib
 import json
 import re
 import subprocess
@@ -15,6 +16,7 @@ from powercut.runs import faults
 from powercut.scenarios import schema
 from powercut_records.media import MEDIA
 from powercut_reports.gate_formats import FILES, RENDERERS, ci
+from replayer.reference import media as reference
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Words that a scenario may expect beside invariants; `unpersisted-read` is not checked yet (checker/ORACLE.md).
@@ -50,6 +52,19 @@ def test_every_medium_has_its_words() -> None:
         files = sorted((ROOT / "replayer/media" / medium.name).glob("*.cc"))
         code = "".join(path.read_text(encoding="utf-8") for path in files)
         assert called in re.sub(r"\s+", " ", code), called
+
+
+def test_every_medium_has_its_reference() -> None:
+    """The models of the reference are those of the engine, medium by medium; nothing of a medium stands elsewhere."""
+    assert list(reference.MEDIA) == [medium.name for medium in MEDIA], "replayer/reference/media.py, MEDIA"
+    for medium in MEDIA:
+        rules = importlib.import_module(f"replayer.media.{medium.name}.reference").MODELS
+        assert list(rules) == list(medium.models), f"replayer/media/{medium.name}/reference.py, MODELS"
+    names = "|".join(sorted({model for medium in MEDIA for model in medium.models}))
+    memory_alone = {"threads.py", "store_buffers.py", "media.py"}  # schedules of threads, and the table
+    for path in sorted((ROOT / "replayer/reference").glob("*.py")):
+        found = re.search(rf'"(?:{names})"', path.read_text(encoding="utf-8"))
+        assert path.name in memory_alone or not found, f"{path.name}: {found and found[0]}"
 
 
 def test_every_invariant_is_in_every_list() -> None:

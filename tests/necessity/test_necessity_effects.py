@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powercut.necessity.effects import idle_events, unchanged
-from replayer.reference import Adr, Eadr, Event, Program
+from replayer.media.memory.reference import Adr, Eadr
+from replayer.reference.program import Event, Program
 
 LINES = (0, 64)
 

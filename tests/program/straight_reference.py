@@ -12,8 +12,9 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from replayer.reference.crashes import Contents, crash_points
-from replayer.reference.models import Adr, Eadr
+from replayer.media.memory.reference import Adr, Eadr
+from replayer.reference.crashes import Contents
+from replayer.reference.media import crash_points
 from replayer.reference.program import LINE_SIZE, Event, ProgramError
 from tests.program.straight_judge import ABORTED, Script, perform
 from tests.program.straight_line import Workload

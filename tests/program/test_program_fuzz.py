@@ -18,7 +18,7 @@ from random import Random
 
 import pytest
 
-from replayer.reference.models import Adr
+from replayer.media.memory.reference import Adr
 from replayer.reference.program import ProgramError
 from replayer.tests import mutants
 from tests.program import straight_engine as engine

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from powercut.base import paths
-from replayer.reference.models import Adr, Eadr
+from replayer.media.memory.reference import Adr, Eadr
 from replayer.reference.program import LINE_SIZE, Event, Program
 from replayer.reference.threads import Frontier, Instant, Threads, explored, made
 from replayer.tests.thread_programs import generate

@@ -1,4 +1,4 @@
-"""The two persistency models by brute force: every subset of the visible atoms, filtered by the rules.
+"""The two persistency models of memory by brute force: every subset of the visible atoms, filtered by the rules.
 
 A rule has one of two shapes. *Durable*: this atom is in every legal subset (a fence or `clflush` saw to it).
 *Precedes*: a subset with atom `b` has atom `a` too. A subset that keeps both is legal; nothing else is said about
@@ -17,17 +17,29 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from .atoms import Atom, content, overlap, split
-from .program import LINE_SIZE, STORE_OPS, Event, Program, ProgramError, line_of
+from replayer.reference.atoms import Atom, content, overlap, split
+from replayer.reference.crashes import CrashPoint, Rules, point_now
+from replayer.reference.program import (
+    FENCE_KINDS,
+    FLUSH_KINDS,
+    LINE_SIZE,
+    STORE_OPS,
+    Event,
+    Program,
+    ProgramError,
+    line_of,
+)
 
 MAX_UNDECIDED = 18
 
 
-class Adr:
+class Adr(Rules):
     """Persistence domain = memory controller: caches are lost, lines persist independently."""
 
+    kinds = (*FLUSH_KINDS, *FENCE_KINDS)
+
     def __init__(self, program: Program) -> None:
-        self.program = program
+        super().__init__(program)
         self.visible: list[Atom] = []  # invariant: in visibility order
         self.durable: set[Atom] = set()  # only ever grows: nothing un-persists
         self.remembered: dict[int, set[Atom]] = defaultdict(set)  # thread -> written back, not yet fenced
@@ -59,6 +71,12 @@ class Adr:
     def fence(self, event: Event) -> None:
         self.durable |= self.remembered.pop(event.thread, set())
         self.durable |= {a for a in self.visible if not a.cacheable and a.thread == event.thread}
+
+    def make_durable(self, event: Event) -> None:
+        if event.op == "flush":
+            self.flush(event)
+        else:
+            self.fence(event)
 
     # Which atoms drag which others along.
 
@@ -110,7 +128,6 @@ class Adr:
                 yield durable + chosen
 
     def contents(self, line: int) -> list[bytes]:
-        """Sorted distinct contents of this line after a crash now."""
         return sorted({content(line, LINE_SIZE, persisted) for persisted in self.legal_subsets(line)})
 
 
@@ -130,3 +147,19 @@ class Eadr(Adr):
 
     def durable_now(self) -> set[Atom]:
         return self.durable | {a for a in self.visible if a.cacheable and a.store != self.in_flight}
+
+    def crash_points(self) -> Iterator[CrashPoint]:
+        """Each store while it is in flight, after every `end`, and at the end of the program."""
+        events = self.program.events
+        for index, event in enumerate(events):
+            self.apply(event, index)
+            goes_on = index + 1 < len(events) and events[index + 1].continues
+            if event.op in STORE_OPS and not goes_on:
+                self.in_flight = self.last_store
+                yield point_now(self, "after", index)
+                self.in_flight = None
+            if event.op == "end" or index == len(events) - 1:
+                yield point_now(self, "after", index)
+
+
+MODELS = {"adr": Adr, "eadr": Eadr}

@@ -1,0 +1,28 @@
+"""The model of raw flash by brute force: programs and erases of pages.
+
+The stores to a page or an erase block are there in order, each of them whole, and are durable once the line is forced.
+
+Sources: Open NAND Flash Interface 5.1; Tseng, Grupp and Swanson, "Understanding the impact of power loss on flash
+memory" (DAC 2011).
+"""
+
+from __future__ import annotations
+
+from replayer.reference.devices import Device, Write
+from replayer.reference.program import line_of
+
+
+class Flash(Device):
+    def force(self, address: int) -> None:
+        self.durable |= {number for number, _, _ in self.of(line_of(address))}
+
+    def flush(self) -> None:
+        pass
+
+    def legal(self, line: int) -> list[list[Write]]:
+        here = self.of(line)
+        sure = sum(write[0] in self.durable for write in here)
+        return [here[:size] for size in range(sure, len(here) + 1)]
+
+
+MODELS = {"flash": Flash}
