@@ -1,6 +1,7 @@
 #include "replayer/media/medium.h"
 
 #include <algorithm>
+#include <cassert>
 #include <vector>
 
 #include "absl/strings/str_join.h"
@@ -31,7 +32,12 @@ const Medium* medium_of_kind(uint32_t kind) {
   return at == table().end() ? nullptr : *at;
 }
 
-const Medium& medium_of_file(const PoolFile& file) { return file.device ? block_medium() : memory_medium(); }
+const Medium& medium_of_file(const PoolFile& file) {
+  const auto takes = [&file](const Medium* medium) { return medium->takes != nullptr && medium->takes(file); };
+  const auto at = std::ranges::find_if(table(), takes);
+  assert(at != table().end());
+  return **at;
+}
 
 const Persistency* Medium::model_for(std::string_view asked) const {
   const auto at = std::ranges::find(models, asked, &Persistency::name);

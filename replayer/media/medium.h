@@ -1,6 +1,5 @@
-// A medium: the kind of thing that the pool of a run is (memory, a block device, flash). Each medium has a line in
-// media.def, and a folder here with the rules of its power cuts (replayer/models/persistency.h). All other code asks
-// the medium and never compares its name.
+// A medium: what the pool of a run is. Each medium has a folder here, which says by what rules a power cut leaves it
+// (replayer/models/persistency.h), and a line in media.def. Everybody else asks the medium and never its name.
 #ifndef POWERCUT_REPLAYER_MEDIA_MEDIUM_H_
 #define POWERCUT_REPLAYER_MEDIA_MEDIUM_H_
 
@@ -15,6 +14,7 @@
 
 namespace powercut {
 
+class ImageWriter;
 class PoolCalls;
 struct PoolFile;
 
@@ -24,10 +24,17 @@ struct Medium {
   uint32_t kind;            // as a target says it: powercut_medium (powercut/target.h)
   // The models of the medium; the first one is used where nobody names another.
   std::span<const Persistency* const> models;
-  // Makes the object that turns calls on a file into events; null: no file is of this medium.
-  std::unique_ptr<PoolCalls> (*calls)(const PoolFile& file);
+
+  // The next four members are about programs, whose pools are files. A medium that no file is of leaves them out.
+
+  // Returns true if the recording describes a file of this medium.
+  bool (*takes)(const PoolFile& file) = nullptr;
+  // Makes the object that turns calls on a file into events.
+  std::unique_ptr<PoolCalls> (*calls)(const PoolFile& file) = nullptr;
+  // Writes files of this medium in crash images.
+  const ImageWriter* images = nullptr;
   // A sentence: what a verdict assumes of a file of this medium, beyond the assumptions of its model. May be empty.
-  std::string_view of_files;
+  std::string_view of_files = {};
 
   const Persistency& own_model() const { return *models.front(); }
   // Returns the model of the medium that `asked` names. The name of the default of all media stands for the medium's
@@ -37,7 +44,7 @@ struct Medium {
   std::string model_names() const;
 };
 
-// The folder of each medium defines the function of its name.
+// Each medium's folder defines the function of its name.
 #define MEDIUM(name) const Medium& name##_medium();
 #include "replayer/media/media.def"
 #undef MEDIUM
@@ -47,7 +54,7 @@ std::span<const Medium* const> media();
 // Returns null if no medium is of this kind.
 const Medium* medium_of_kind(uint32_t kind);
 
-// Returns the medium of a file of a program.
+// Returns the medium of a file of a program: the first medium that takes the file. Precondition: some medium takes it.
 const Medium& medium_of_file(const PoolFile& file);
 
 // Returns the rules of the model with this name; null if no medium has such a model.

@@ -233,6 +233,37 @@ def test_a_medium_is_asked_and_never_known_by_its_name() -> None:
         assert list((ROOT / "replayer/media" / medium / "litmus").glob("*.toml")), f"{medium} has no litmus test"
 
 
+#: Places that know a medium by itself. The trace's metadata have the layout of a device. Targets say what their pool is.
+#: A fault of a device damages the cells of that device.
+KNOW_A_MEDIUM = {
+    "checker/faults",
+    "checker/subjects/program/images/trace_pools.cc",
+    "checker/subjects/program/images/trace_pools.h",
+    "checker/trace/loaded_trace.h",
+    "engine/commands/convert_command.cc",
+    "engine/commands/describe_command.cc",
+    "engine/plan_recording.cc",
+    "engine/stream_metadata.cc",
+}
+
+
+def test_the_files_of_a_medium_are_written_by_its_writer() -> None:
+    """How a file lies in the lines of a trace is said by its `ImageWriter` (replayer/media/image_writer.h)."""
+    asked = re.compile(
+        r"\bPOWERCUT_(?:MEMORY|BLOCK|FLASH)\b|\b(?:memory|block|flash)_medium\(\)|\b(?:window|pools?|file)\S*(?:\.|->)device\b"
+        r"|\bDeviceLayout\b|\beach_sector\b|\bpowercut_content\("
+    )
+    assert asked.search("if (window.device) continue;") and asked.search("pools[i].device")
+    found = set()
+    for path in native_files():
+        place = path.relative_to(ROOT).as_posix()
+        if not place.startswith(("replayer/", "checker/", "engine/")) or place.startswith("replayer/media/"):
+            continue
+        if asked.search(path.read_text(encoding="utf-8")):
+            found.add("checker/faults" if place.startswith("checker/faults/") else place)
+    assert found == KNOW_A_MEDIUM
+
+
 def test_a_strategy_is_asked_and_never_known_by_its_name() -> None:
     """A peculiarity of a strategy is a property of `Strategy` (replayer/strategies/strategy.h)."""
     home = "replayer/strategies/"

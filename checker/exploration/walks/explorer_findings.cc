@@ -5,7 +5,6 @@
 #include "checker/exploration/walks/explorer.h"
 #include "checker/findings/finding_parts.h"
 #include "checker/subjects/program/outputs/finding.h"
-#include "powercut/contents.h"
 #include "tracer/format/trace_names.h"
 
 namespace powercut {
@@ -16,21 +15,15 @@ constexpr size_t kExplainedOfAKind = 8;
 // Runs of a finding's image before the finding is told.
 constexpr int kConfirmed = 8;
 
-// The contents of the sectors that lines of a device name: recovery wrote these sectors, and the recorded trace need
-// not have their contents.
+// The contents that the lines name: recovery may have written them, and the recorded trace need not have them.
 Json contents_of(const std::vector<Image::Line>& lines, const TracePools& pools) {
   Json out = Json::array();
   for (const PoolWindow& window : pools.windows) {
-    if (!window.device) continue;
     const uint64_t first = window.offset / kLineSize, end = first + window.space() / kLineSize;
     for (const Image::Line& line : lines) {
-      if (line.line <= first || line.line >= end) continue;  // the first one is the file's size
-      const std::span<const uint8_t> names =
-          std::span(line.content.bytes).first(window.device->unit * DeviceLayout::kWord);
-      window.device->each_sector((line.line - first) * kLineSize, names, [&](uint64_t, uint64_t name) {
-        const auto* bytes = static_cast<const uint8_t*>(powercut_content(name, window.device->sector_size));
-        if (name != 0 && bytes != nullptr) out.push_back(hex({bytes, window.device->sector_size}));
-      });
+      if (line.line < first || line.line >= end) continue;
+      window.images().each_content(window.file(), line.line - first, line.content,
+                                   [&](std::span<const uint8_t> bytes) { out.push_back(hex(bytes)); });
     }
   }
   return out;

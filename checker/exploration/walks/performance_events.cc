@@ -13,7 +13,7 @@ constexpr uint64_t kAskedEvery = 1 << 16;
 PoolUse use_of(const TracePools& pools) {
   PoolUse out;
   for (const PoolWindow& window : pools.windows) {
-    if (window.device) out.size_word = window.offset;
+    if (const auto word = window.images().size_word(window.file())) out.size_word = word;
     for (const auto& [begin, end] : window.volatile_parts) {
       out.volatile_parts.emplace_back(window.offset + begin, window.offset + end);
     }

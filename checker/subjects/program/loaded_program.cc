@@ -48,7 +48,7 @@ Result<ProgramCommands> parse_commands(const ProgramOptions& options, const Trac
     if (!tracer) return tracer.error();
     out.tracer = std::move(*tracer);
   }
-  if (options.nested > 0 && pools.has_device()) {
+  if (options.nested > 0 && pools.changed_by_calls()) {
     auto tracer = parse_trace_prefix(options.device_tracer, "--device-prefix");
     if (!tracer) return tracer.error();
     out.device_tracer = std::move(*tracer);
@@ -132,12 +132,11 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::open(const ProgramOptions&
 }
 
 Result<std::string> LoadedProgram::model(const std::string& wanted) const {
-  if (const Persistency* model = pools_.medium().model_for(wanted)) return std::string(model->name());
-  const bool device = pools_.has_device();
-  return usage_error(
-      device ? "the recorded program's file is a block device, of which the model '" + wanted + "' says nothing"
-             : "the model '" + wanted + "' is for a device, and the recorded program's pool is memory",
-      "--model " + wanted, "Leave it out, or record with --device FILE what is a file of sectors.");
+  const Medium& medium = pools_.medium();
+  if (const Persistency* model = medium.model_for(wanted)) return std::string(model->name());
+  return usage_error("the recorded program's pool is " + std::string(medium.called) + ", of which the model '" +
+                         wanted + "' says nothing",
+                     "--model " + wanted, "Leave it out, or record with --device FILE what is a file of sectors.");
 }
 
 Result<std::unique_ptr<ImageWorker>> LoadedProgram::worker(const std::string& name,

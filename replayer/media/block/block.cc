@@ -4,11 +4,13 @@
 // that asks plays no part.
 //
 // Crash points: those of a RaisingModel. Why these points suffice: MODELS.md, "block".
+#include "replayer/media/block/block.h"
+
 #include <array>
 
 #include "powercut/target.h"
-#include "replayer/media/block/block_calls.h"
 #include "replayer/media/medium.h"
+#include "replayer/media/pool_calls.h"
 
 namespace powercut {
 namespace {
@@ -39,7 +41,9 @@ const Medium& block_medium() {
       .called = "a block device",
       .kind = POWERCUT_BLOCK,
       .models = models,
+      .takes = [](const PoolFile& file) { return file.device && file.device->is_one(); },
       .calls = make_block_calls,
+      .images = &block_images(),
       .of_files =
           "a file's size, its blocks and its name are durable at once; of what is written to it, a sector is "
           "whole, and as the page cache has it when it is written back"};

@@ -1,5 +1,4 @@
-#include "replayer/media/block/block_calls.h"
-
+// Calls on a file that is a block device.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -7,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "replayer/media/block/block.h"
+#include "replayer/media/pool_calls.h"
 #include "tracer/format/content_name.h"
 
 namespace powercut {

@@ -32,12 +32,7 @@ class Flash final : public Persistency {
 const Medium& flash_medium() {
   static const Flash rules;
   static const std::array<const Persistency*, 1> models = {&rules};
-  static const Medium medium = {.name = "flash",
-                                .called = "raw flash",
-                                .kind = POWERCUT_FLASH,
-                                .models = models,
-                                .calls = nullptr,
-                                .of_files = ""};
+  static const Medium medium = {.name = "flash", .called = "raw flash", .kind = POWERCUT_FLASH, .models = models};
   return medium;
 }
 

@@ -28,8 +28,9 @@ const Medium& memory_medium() {
                                 .called = "memory",
                                 .kind = POWERCUT_MEMORY,
                                 .models = models,
+                                .takes = [](const PoolFile& file) { return !file.device.has_value(); },
                                 .calls = make_memory_calls,
-                                .of_files = ""};
+                                .images = &memory_images()};
   return medium;
 }
 

@@ -7,6 +7,7 @@
 
 namespace powercut {
 
+class ImageWriter;
 class PoolCalls;
 struct PoolFile;
 
@@ -20,6 +21,7 @@ class MemoryRules : public Persistency {
 
 // Turns calls on a file that the program maps into events.
 std::unique_ptr<PoolCalls> make_memory_calls(const PoolFile& file);
+const ImageWriter& memory_images();
 
 const Persistency& adr();
 const Persistency& eadr();

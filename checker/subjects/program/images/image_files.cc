@@ -7,13 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <utility>
-
-#include "powercut/contents.h"
 
 namespace powercut {
 namespace {
@@ -51,7 +48,9 @@ Result<std::unique_ptr<ImageFiles>> ImageFiles::create(const std::string& folder
   clock_gettime(CLOCK_REALTIME, &now);
   out->made_ = static_cast<uint64_t>(now.tv_sec) * kSecond + static_cast<uint64_t>(now.tv_nsec);
   out->space_ = pages_up(pools.space);
-  for (const PoolWindow& window : pools.windows) out->space_ += window.device ? pages_up(window.size) : 0;
+  for (const PoolWindow& window : pools.windows) {
+    if (!window.images().in_place()) out->space_ += pages_up(window.size);
+  }
   void* expected =
       mmap(nullptr, out->space_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (expected == MAP_FAILED) return broken("no memory for the pools' bytes", folder);
@@ -64,16 +63,16 @@ Result<std::unique_ptr<ImageFiles>> ImageFiles::create(const std::string& folder
     // A folder each: two pools may have the same name, and what recovery puts beside its pool is not another's.
     file.folder = folder + "/" + std::to_string(i);
     file.name = std::filesystem::path(window.path).filename().string();
+    file.pool = window.file();
+    file.writer = &window.images();
+    file.line = window.offset / kLineSize;
+    file.lines = (window.space() + kLineSize - 1) / kLineSize;
     file.offset = window.offset;
     file.room = window.size;
-    if (window.device) {
-      file.device = window.device;
-      file.line = window.offset / kLineSize;
-      file.lines = window.space() / kLineSize;
+    if (!file.writer->size_word(file.pool)) file.size = file.room;
+    if (!file.writer->in_place()) {
       file.offset = behind;
       behind += pages_up(window.size);
-    } else {
-      file.size = file.room;
     }
     if (mkdir(file.folder.c_str(), 0700) != 0) return broken("cannot be made", file.folder);
     if (auto wrong = out->open(&file)) return *wrong;
@@ -152,39 +151,34 @@ void ImageFiles::set_times(uint64_t before) {
   }
 }
 
+class ImageFiles::Writing final : public ImageFile {
+ public:
+  Writing(ImageFiles* files, File* file) : files_(files), file_(file) {}
+  void put(uint64_t at, std::span<const uint8_t> bytes) override { files_->put_bytes(*file_, at, bytes); }
+  void resize(uint64_t size) override { files_->set_size(file_, size); }
+  void lacks_content(std::string_view what) override {
+    files_->full_ = harness_error("the trace does not say what " + std::string(what) + " holds", file_->name,
+                                  "Record it again with 'powercut record'.");
+  }
+
+ private:
+  ImageFiles* const files_;
+  File* const file_;
+};
+
 void ImageFiles::put(uint64_t line, const Content& content) {
+  uint8_t* const expected = expected_ + line * kLineSize;
   Content before;
-  std::memcpy(before.bytes.data(), expected_ + line * kLineSize, kLineSize);
+  std::memcpy(before.bytes.data(), expected, kLineSize);
   if (before == content) return;
   name_ = name_ - name_of_line(line, before) + name_of_line(line, content);
-  for (File& file : files_) {
-    if (!file.device || line - file.line >= file.lines) continue;
-    std::memcpy(expected_ + line * kLineSize, content.bytes.data(), kLineSize);
-    return put_line(&file, line - file.line, content);
-  }
-  put_bytes(line * kLineSize, content.bytes);
-}
-
-void ImageFiles::put_line(File* file, uint64_t line, const Content& content) {
-  if (line == 0) {
-    uint64_t size = 0;
-    std::memcpy(&size, content.bytes.data(), sizeof size);
-    return set_size(file, std::min(size, file->room));
-  }
-  const DeviceLayout& layout = *file->device;
-  const std::span<const uint8_t> names = std::span(content.bytes).first(layout.unit * DeviceLayout::kWord);
-  layout.each_sector(line * kLineSize, names, [&](uint64_t sector, uint64_t name) {
-    static constexpr std::array<uint8_t, kPage> kZeros{};
-    const uint64_t within = sector * layout.sector_size;
-    if (within >= file->room) return;
-    const void* bytes = name == 0 ? kZeros.data() : powercut_content(name, layout.sector_size);
-    if (bytes == nullptr) {
-      full_ = harness_error("the trace does not say what a sector of the device holds", file->name,
-                            "Record it again with 'powercut record'.");
-      return;
-    }
-    put_bytes(file->offset + within, {static_cast<const uint8_t*>(bytes), layout.sector_size});
-  });
+  const auto at = std::ranges::find_if(files_, [line](const File& file) { return line - file.line < file.lines; });
+  const bool of_file = at != files_.end();
+  // The bytes of a file in its place are noted where they are put.
+  if (!of_file || !at->writer->in_place()) std::memcpy(expected, content.bytes.data(), kLineSize);
+  if (!of_file) return;
+  Writing file(this, &*at);
+  at->writer->write(at->pool, line - at->line, content, &file);
 }
 
 void ImageFiles::set_size(File* file, uint64_t size) {
@@ -200,24 +194,20 @@ void ImageFiles::set_size(File* file, uint64_t size) {
   }
 }
 
-void ImageFiles::put_bytes(uint64_t at, std::span<const uint8_t> bytes) {
+void ImageFiles::put_bytes(const File& file, uint64_t within, std::span<const uint8_t> bytes) {
+  const uint64_t at = file.offset + within;
   uint8_t* expected = expected_ + at;
   if (std::memcmp(expected, bytes.data(), bytes.size()) == 0) return;
   std::memcpy(expected, bytes.data(), bytes.size());
   const bool first = !written(at / kPage);
   written_[at / kPage / 64] |= uint64_t{1} << (at / kPage % 64);
-  for (const File& file : files_) {
-    if (at < file.offset || at >= file.offset + file.room) continue;
-    const uint64_t within = at - file.offset;
-    if (within >= file.size) return;  // set_size() writes it when the file is as long
-    const uint64_t size = std::min<uint64_t>(bytes.size(), file.size - within);
-    if (!first) {
-      std::memcpy(file.mapped + within, bytes.data(), size);
-    } else if (pwrite(file.fd, bytes.data(), size, static_cast<off_t>(within)) != static_cast<ssize_t>(size)) {
-      // A store to a page that a full file system cannot give would be a SIGBUS.
-      full_ = broken("no room for a crash image", file.folder + "/" + file.name);
-    }
-    return;
+  if (within >= file.size) return;  // set_size() writes it when the file is as long
+  const uint64_t size = std::min<uint64_t>(bytes.size(), file.size - within);
+  if (!first) {
+    std::memcpy(file.mapped + within, bytes.data(), size);
+  } else if (pwrite(file.fd, bytes.data(), size, static_cast<off_t>(within)) != static_cast<ssize_t>(size)) {
+    // A store to a page that a full file system cannot give would be a SIGBUS.
+    full_ = broken("no room for a crash image", file.folder + "/" + file.name);
   }
 }
 

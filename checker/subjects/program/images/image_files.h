@@ -5,8 +5,7 @@
 // that the files have data in with the expected bytes: a store through a shared mapping leaves no other reliable trace.
 // Pages that nobody ever touched are holes and cost nothing.
 //
-// A device's lines name the contents of its sectors (tracer/stream/STREAM.md, "Devices"), and its first line the size
-// that the file has in the image.
+// The medium of a pool says what a line of the image is in the file (replayer/media/image_writer.h).
 //
 // A recovery may ask for facts that a power cut does not leave: when its files were changed, and which inodes they are.
 // Each run is given times of the caller's choice, and now and then other inodes. Not restored: owner and extended
@@ -62,8 +61,9 @@ class ImageFiles {
     std::string name;
     uint64_t offset = 0;           // of its bytes in `expected_`
     uint64_t room = 0, size = 0;   // bytes: at most, and now
-    uint64_t line = 0, lines = 0;  // of a device, in the trace's offset space
-    std::optional<DeviceLayout> device;
+    uint64_t line = 0, lines = 0;  // in the trace's offset space
+    PoolFile pool;
+    const ImageWriter* writer = nullptr;
     int fd = -1;
     uint64_t inode = 0;
     uint8_t* mapped = nullptr;
@@ -75,9 +75,9 @@ class ImageFiles {
   std::optional<EngineError> fill(const File& file);
   std::optional<EngineError> make_anew(File* file);
   uint64_t restore_all(const File& file);
-  // Writes bytes of one page, at this place of `expected_`.
-  void put_bytes(uint64_t at, std::span<const uint8_t> bytes);
-  void put_line(File* file, uint64_t line, const Content& content);
+  // Does to one file what its writer asks for.
+  class Writing;
+  void put_bytes(const File& file, uint64_t within, std::span<const uint8_t> bytes);
   void set_size(File* file, uint64_t size);
   uint64_t compare(const File& file, uint64_t begin, uint64_t end);
   // Whether the page of the expected image, by its number in the space, ever held anything but zeros.
@@ -86,7 +86,7 @@ class ImageFiles {
   std::vector<File> files_;
   std::vector<std::string> paths_;
   uint64_t space_ = 0;
-  uint8_t* expected_ = nullptr;  // the whole offset space, and behind it the bytes of devices
+  uint8_t* expected_ = nullptr;  // the whole offset space, and behind it the bytes of files that lie elsewhere
   ImageName name_;               // of the offset space
   std::vector<uint64_t> written_;
   uint64_t made_ = 0;  // nanoseconds of the clock

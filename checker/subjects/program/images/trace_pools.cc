@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "base/user_file.h"
-#include "replayer/media/pool_calls.h"
 #include "replayer/models/line_log.h"
 
 namespace powercut {
@@ -65,13 +64,21 @@ std::vector<std::string> sentences(const Json& program, const char* name) {
 
 }  // namespace
 
-bool TracePools::has_device() const {
-  return std::ranges::any_of(windows, [](const PoolWindow& window) { return window.device.has_value(); });
+bool TracePools::changed_by_calls() const {
+  return std::ranges::any_of(windows, [](const PoolWindow& window) { return window.images().by_calls(); });
+}
+
+DeviceLayout TracePools::layout() const {
+  const auto at = std::ranges::find_if(windows, [](const PoolWindow& window) { return window.device.has_value(); });
+  return at == windows.end() ? DeviceLayout{} : *at->device;
 }
 
 const Medium& TracePools::medium() const {
-  const auto device = std::ranges::find_if(windows, [](const PoolWindow& window) { return window.device.has_value(); });
-  return medium_of_file(device == windows.end() ? PoolFile{} : PoolFile{.device = device->device});
+  const Medium& usual = *media().front();
+  for (const PoolWindow& window : windows) {
+    if (const Medium& medium = medium_of_file(window.file()); &medium != &usual) return medium;
+  }
+  return usual;
 }
 
 Result<TracePools> pools_of_trace(const std::string& metadata, const std::string& trace, const std::string& pool_path) {

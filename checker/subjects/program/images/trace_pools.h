@@ -10,6 +10,7 @@
 
 #include "base/event_stream.h"
 #include "base/result.h"
+#include "replayer/media/image_writer.h"
 #include "replayer/media/medium.h"
 #include "tracer/stream/device_layout.h"
 
@@ -24,8 +25,10 @@ struct PoolWindow {
   // [begin, end) of the file that the program uses like ordinary memory, by its own word.
   std::vector<std::pair<uint64_t, uint64_t>> volatile_parts = {};
 
-  // Bytes of the offset space: the file's own, or those of a device's words.
-  uint64_t space() const { return device ? device->space(size) : size; }
+  PoolFile file() const { return {.offset = offset, .window = 0, .size = size, .device = device}; }
+  const ImageWriter& images() const { return *medium_of_file(file()).images; }
+  // Bytes of the offset space.
+  uint64_t space() const { return images().space(file()); }
 };
 
 // A file beside the pools that the recorded program has changed.
@@ -48,7 +51,10 @@ struct TracePools {
   std::vector<OtherFile> other_files;
 
   bool lacks_something() const { return !unseen.empty() || !refused.empty(); }
-  bool has_device() const;
+  // Whether the program changes a pool by calls alone (ImageWriter::by_calls).
+  bool changed_by_calls() const;
+  // The layout of the pools that have one; the usual layout where none has.
+  DeviceLayout layout() const;
   // What its files are.
   const Medium& medium() const;
 };

@@ -81,11 +81,8 @@ void ReadSet::mark_line(const TracePools& pools, size_t window, uint64_t line, u
   const bool hides = access == Access::kRead && written != written_.end();
   const uint64_t initial = hides ? mask & ~written->second : mask;
   if (initial == 0) return;
-  if (!pool.device) {
-    see(pool.offset / kLineSize + line, initial);
-  } else {  // a line of the file lies in one sector
-    see_word(pool.offset + pool.device->word(line * kLineSize / pool.device->sector_size));
-  }
+  const LineBytes seen = pool.images().seen_by(pool.file(), {line, initial});
+  see(seen.line, seen.mask);
 }
 
 void ReadSet::see(uint64_t line, uint64_t mask) {
@@ -100,10 +97,10 @@ void ReadSet::see(uint64_t line, uint64_t mask) {
 
 void ReadSet::see_word(uint64_t offset) { see(offset / kLineSize, uint64_t{0xFF} << (offset % kLineSize)); }
 
-// Every run sees how long its devices are.
+// Every run sees how long its files are.
 void ReadSet::see_sizes(const TracePools& pools) {
   for (const PoolWindow& pool : pools.windows) {
-    if (pool.device) see_word(pool.offset);
+    if (const auto word = pool.images().size_word(pool.file())) see_word(*word);
   }
 }
 

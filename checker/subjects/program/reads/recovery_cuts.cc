@@ -140,10 +140,8 @@ Result<RecoveryCuts> RecoveryCuts::of(const std::string& stream, const TracePool
                                       const std::vector<std::string>& images, const Before& before,
                                       const RecoveryModel& model, const std::string& scratch, RecoveryStacks* stacks) {
   TraceError error;
-  const auto device =
-      std::ranges::find_if(pools.windows, [](const PoolWindow& window) { return window.device.has_value(); });
-  const bool on_device = device != pools.windows.end();
-  const auto survey = survey_stream(stream, on_device ? *device->device : DeviceLayout{}, &error);
+  const bool by_calls = pools.changed_by_calls();
+  const auto survey = survey_stream(stream, pools.layout(), &error);
   if (!survey) return usage_error(error);
   // Stores that the stream lacks would be missing from the images.
   if (!survey->end) return cannot_cut("the run that records its stores was killed");
@@ -159,11 +157,11 @@ Result<RecoveryCuts> RecoveryCuts::of(const std::string& stream, const TracePool
   RecoveryCuts out;
   std::map<uint64_t, uint64_t> stored;  // lines of the run's own trace, and of the recording
   const std::unique_ptr<Model> persistency = make_model(model.name, model.policy, survey->size);
-  // A cut makes all earlier contents durable, and the run's own events come behind the cut. Only a stream of a device
-  // has the earlier contents itself.
+  // A cut makes all earlier contents durable, and the run's own events come behind the cut. Only a stream of
+  // calls has the earlier contents itself.
   const auto is_cut = [](const KeptEvent& kept) { return kept.view().kind == EventKind::kCut; };
-  const auto first = on_device ? std::ranges::find_if(*events, is_cut) : events->begin();
-  if (on_device && first == events->end()) {
+  const auto first = by_calls ? std::ranges::find_if(*events, is_cut) : events->begin();
+  if (by_calls && first == events->end()) {
     return cannot_cut("it marks phases of its own, so what its device held before cannot be told");
   }
   const std::span<const KeptEvent> own(first, events->end());
@@ -176,7 +174,7 @@ Result<RecoveryCuts> RecoveryCuts::of(const std::string& stream, const TracePool
       if (!place || !stored.emplace(line, *place / kLineSize).second) return;
       const Content content = before(*place / kLineSize);
       out.base[*place / kLineSize] = content;
-      if (on_device) return;
+      if (by_calls) return;
       Event initial;
       initial.kind = EventKind::kStore;
       initial.addr = line * kLineSize;

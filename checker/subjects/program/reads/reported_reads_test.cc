@@ -59,7 +59,7 @@ class Reader {
     auto made = ImageWorker::create(guard_->folder() + "/0", pools_, commands_, guard_.get(), nullptr);
     EXPECT_TRUE(made.ok());
     worker_ = std::move(*made);
-    if (pools_.has_device()) {
+    if (pools_.windows[0].device) {
       put_device(image());
     } else {
       put(image());

@@ -154,9 +154,10 @@ void ImageWorker::follow(const std::set<uint64_t>& pages) {
     const PoolWindow& window = pools_->windows[i];
     const uint64_t first = window.offset / kPage, end = first + (window.space() + kPage - 1) / kPage;
     const auto differ = [&](uint32_t page) { followed_->push_back({i, page}); };
-    // The offset space has the words of a device: all of its pages may differ.
-    for (uint64_t page = 0; window.device && page * kPage < window.size; ++page) differ(static_cast<uint32_t>(page));
-    if (window.device) continue;
+    if (!window.images().in_place()) {  // a page of the offset space may be any page of the file
+      for (uint64_t page = 0; page * kPage < window.size; ++page) differ(static_cast<uint32_t>(page));
+      continue;
+    }
     for (auto page = pages.lower_bound(first); page != pages.end() && *page < end; ++page) {
       differ(static_cast<uint32_t>(*page - first));
     }
