@@ -58,14 +58,19 @@ void History::apply_alone(const Event& event) {
   tightened_.push_back(operation_.key);
 }
 
+int32_t History::state_of_write(KeyHistory* key, std::span<const uint8_t> value) {
+  if (value.size() < kMinIdentityBytes) return number_of(key, value);
+  key->written.push_back(text_of(value));
+  return static_cast<int32_t>(key->written.size()) - 1;
+}
+
 void History::begin(const Event& event) {
   KeyHistory& key = keys_[operation_.key];
   if (operation_.kind == OpKind::kInsert || operation_.kind == OpKind::kUpdate) {
-    key.written.push_back(text_of(event.value));
+    written_state_ = state_of_write(&key, event.value);
     // An update of an absent key has no effect.
-    if (operation_.kind == OpKind::kInsert || key.acknowledged != kAbsent || key.possible) {
-      key.possible = static_cast<int32_t>(key.written.size()) - 1;
-    }
+    if (operation_.kind == OpKind::kInsert || key.acknowledged != kAbsent || key.possible)
+      key.possible = written_state_;
   } else if (operation_.kind == OpKind::kErase) {
     key.possible = kAbsent;
   }
@@ -109,9 +114,7 @@ void History::overlap() {
   if (!operation_.has_key) return;
   KeyHistory& key = keys_[operation_.key];
   const bool writes = operation_.kind == OpKind::kInsert || operation_.kind == OpKind::kUpdate;
-  const Linearizations::State value = promise_.counts ? delta_
-                                      : writes        ? static_cast<int32_t>(key.written.size()) - 1
-                                                      : kAbsent;
+  const Linearizations::State value = promise_.counts ? delta_ : writes ? written_state_ : kAbsent;
   key.possible.reset();
   begin_overlapping(&running, value);
 }

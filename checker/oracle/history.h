@@ -28,8 +28,9 @@ bool is_sync_command(OpKind kind, std::string_view text);
 
 struct KeyHistory {
   std::string bytes;
-  std::optional<uint64_t> id;        // the scenario's key id, when the bytes are one's
-  std::vector<std::string> written;  // every value ever written to this key, in order; of a counter, each sum once
+  std::optional<uint64_t> id;  // the scenario's key id, when the bytes are one's
+  std::vector<std::string>
+      written;  // every value ever written to this key, in order; equal short values, and sums, once
   absl::flat_hash_map<int64_t, int32_t> sums;  // of a counter: index in `written`
   int32_t acknowledged = kAbsent;              // index into `written`, or kAbsent
   // An operation that has not returned, or whose end the power cut of a scenario took: its state is legal as well.
@@ -162,6 +163,10 @@ class History {
   Overlapping& overlapping(uint32_t key);
   void changed(uint32_t key);
   void prefixes_changed();
+  // The state that a write leads to. Values of the recorder differ in their first eight bytes, so only a shorter value
+  // may stand in the key's history already: equal values are one state, or an answer would be held against the wrong
+  // write.
+  int32_t state_of_write(KeyHistory* key, std::span<const uint8_t> value);
   int32_t number_of(KeyHistory* key, std::span<const uint8_t> value);
 
   Promise promise_;
@@ -172,6 +177,7 @@ class History {
   std::vector<uint32_t> tightened_;
   absl::flat_hash_map<std::string, uint32_t> index_;
   OperationInfo operation_;
+  int32_t written_state_ = kAbsent;  // of the insert or update that `operation_` is
   bool in_flight_ = false;
   bool formatted_ = false;
   uint64_t operations_ = 0;
