@@ -140,7 +140,7 @@ ChildEnd supervise(double stall_seconds, const std::function<int(Progress&)>& bo
     } else if (!progress->answered.load()) {
       end.how = operation + " ended the process with exit status " + std::to_string(WEXITSTATUS(status));
       end.error = harness_error(end.how + ", without a power cut", progress->place,
-                                "A target returns from what it is asked: take the call of exit or _exit out of it.");
+                                "A target must return from each operation: take its call of exit or _exit out.");
     } else {
       end.exit_code = WEXITSTATUS(status);
     }

@@ -98,7 +98,7 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
     marks = recording.marks();
     if (pool->watched() && pool_was_written_around(pool->size())) {
       return harness_error(
-          "the pool was written to by the kernel, around every instruction: what it wrote is not recorded", where,
+          "the pool was written to by the kernel, around every instruction: these stores are not recorded", where,
           "Take that path out of the scenario.");
     }
   }

@@ -176,7 +176,7 @@ int main(int argc, char** argv) {
   using namespace powercut;
   make_repeatable();
   Options options;
-  CommandLine app("What recording costs.", "powercut-bench-capture");
+  CommandLine app("The cost of recording.", "powercut-bench-capture");
   app.add_option("--plan", options.plan, "Plan of the workload; its library is the instrumented one")->required();
   app.add_option("--plain", options.plain, "The target without instrumentation")->required();
   app.add_option("--store-loop", options.store_loop, "Library of the loop of stores")->required();

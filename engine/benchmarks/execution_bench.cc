@@ -333,7 +333,7 @@ int main(int argc, char** argv) {
   using namespace powercut;
   make_repeatable();
   Options options;
-  CommandLine app("What an execution costs.", "powercut-bench-execution");
+  CommandLine app("The cost of an execution.", "powercut-bench-execution");
   app.add_option("--plan", options.plan, "Plan of the workload; its library is the instrumented one")->required();
   app.add_option("--plain", options.plain, "The target without instrumentation")->required();
   app.add_option("--folder", options.folder, "Where the image goes")->required();

@@ -12,7 +12,7 @@ struct EditOptions {
 
 void add_options(CommandLine& command, EditOptions& options) {
   command.add_option("--trace", options.trace, "Trace to edit")->required();
-  command.add_option("--edits", options.edits, "What to change (checker/EDITS.md)")->required();
+  command.add_option("--edits", options.edits, "The changes (checker/EDITS.md)")->required();
   command.add_option("--out", options.out, "Trace to write")->required();
 }
 

@@ -69,7 +69,7 @@ int run_export(const ExportCommand& asked, EventStream& events) {
   if (!run) return events.error(run.error());
   if (asked.frames) return print_frames(run->get(), events);
   if (asked.log.empty()) {
-    return events.error(usage_error("no log to write", "--log", "Name one, or ask for --frames."));
+    return events.error(usage_error("no log to write", "--log", "Name a file for the log, or ask for --frames."));
   }
   pmemcheck::ExportOptions options{
       .trace = asked.trace, .log = asked.log, .stacks = !asked.no_stacks, .pool_folder = asked.pools};

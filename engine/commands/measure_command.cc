@@ -16,7 +16,7 @@ struct MeasureCommand {
 
 void add_options(CommandLine& command, MeasureCommand& asked) {
   command.add_option("--trace", asked.trace, "Trace to read")->required();
-  command.add_option("--request", asked.request, "What to measure (JSON, reports/EVENTS.md)")->required();
+  command.add_option("--request", asked.request, "The measures (JSON, reports/EVENTS.md)")->required();
   command.add_option("--loads", asked.loads, "The lines that each operation read, of 'record --loads'");
 }
 

@@ -17,7 +17,7 @@ def test_lost_free_list_only_a_probe_sees_it(kv: Kv) -> None:
     blind = kv.cli(*words).run
     assert (blind["verdict"], blind["findings"]) == ("consistent", [])
     (note,) = (note for note in blind["not_checked"]["notes"] if "only reads" in note)
-    assert note == "a dump that only reads does not see what only a write would meet: --probe writes to each image"
+    assert note == "a dump that only reads misses faults that only a write meets: --probe writes to each image"
 
     run = kv.cli(*words, "--probe", "./prog use pool", "--probe", "./prog dump pool").run
     assert not [note for note in run["not_checked"]["notes"] if "only reads" in note]

@@ -89,14 +89,14 @@ std::unique_ptr<StreamReader> StreamReader::open(const std::string& path, TraceE
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is refused, not waited for
   if (file < 0) {
     return fail(std::string("cannot open the stream: ") + std::strerror(errno),
-                "The tracer writes it: see what it said on standard error");
+                "The tracer writes the file: see its standard error");
   }
   struct stat status{};
   fstat(file, &status);
   const auto size = static_cast<size_t>(status.st_size);
   if (!S_ISREG(status.st_mode) || size < kPowercutStreamHeader) {
     close(file);
-    return fail("not a stream: it has no header", "The tracer did not start: see what it said on standard error");
+    return fail("not a stream: it has no header", "The tracer did not start: see its standard error");
   }
   void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
   const int problem = errno;

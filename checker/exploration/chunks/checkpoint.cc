@@ -20,7 +20,7 @@ namespace {
 constexpr int kVersion = 2;
 constexpr const char* kHead = "checkpoint";
 constexpr const char* kChunk = "chunk";
-constexpr const char* kStartAgain = "Start again without --resume, or resume with what it was begun with.";
+constexpr const char* kStartAgain = "Start again without --resume, or resume with the options of the first start.";
 
 EngineError unwritable(const std::string& path, int error) {
   return usage_error(std::string("the checkpoint cannot be written: ") + std::strerror(error), path,

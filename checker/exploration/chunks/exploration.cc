@@ -220,7 +220,7 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
   result_.troubles = executor_.runner().doubts();
   if (pool_was_written_around(loaded_.plan.scenario.pool_size)) {
     result_.troubles.push_back(
-        "the pool was written to by the kernel, around every instruction: what it wrote is not seen");
+        "the pool was written to by the kernel, around every instruction: these stores are not seen");
   }
   counts.complete = counts.complete && result_.troubles.empty();
   result_.sources = executor_.runner().sources();

@@ -282,7 +282,7 @@ class Leader {
       } else if (auto result = decode_chunk_result(packet->payload)) {
         worker.end();
         if (worker.slot().forked) {
-          work.troubles.push_back("recovery or a query started a process: what it stores is not seen");
+          work.troubles.push_back("recovery or a query started a process, whose stores are not seen");
         }
         if (result->distrust.empty()) {
           finished(work, std::move(*result));

@@ -36,7 +36,7 @@ constexpr size_t kCheckedOfAPoint = 2, kChecked = 512;
 // Seconds after the end of a budget in which the first walk counts the crash points that are left.
 constexpr double kMostCounting = 1;
 
-constexpr const char* kOtherEnd = "a run comes to another end when it is made to tell what it reads";
+constexpr const char* kOtherEnd = "a run comes to another end when it must report its reads";
 
 }  // namespace
 
@@ -409,7 +409,7 @@ bool ProgramExplorer::trace(const std::vector<Box>& boxes) {
       return give_up("recovery gives another result under the tracer than without it");
     }
     const auto run = behaviours_.add(words_of(one.reads->reads(), point_.sets, pool_, choices[i]), outcomes[i]);
-    if (!run) return give_up("there is no room for what it reads, or it reads in another order each time");
+    if (!run) return give_up("there is no room for the reads of recovery, or their order differs each time");
     if (!one.stream.empty() && !keep_cuts(one, choices[i], *run)) return false;
   }
   return true;

@@ -235,11 +235,12 @@ void ImageRuns::not_repeatable(const Choice& choice, const ProgramOutcome& once,
     kept = files ? ". The image of crash point " + std::to_string(point_.ordinal) + " is kept in " + files->front()
                  : ". The image could not be kept: " + files.error().what;
   }
-  out_.troubles.push_back("recovery came to different ends on images that it cannot tell apart (" +
-                          outcome_difference(once, again, options_.ordered) +
-                          "): it depends on something other than the bytes of its pools, such as the clock, the times "
-                          "or inode numbers of its files, random numbers or other files" +
-                          kept);
+  out_.troubles.push_back(
+      "recovery came to different ends on images that it cannot tell apart (" +
+      outcome_difference(once, again, options_.ordered) +
+      "): it depends on something other than the bytes of its pools; usual causes are the clock, the "
+      "times or inode numbers of its files, random numbers and other files" +
+      kept);
 }
 
 }  // namespace powercut

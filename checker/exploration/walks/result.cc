@@ -78,7 +78,7 @@ std::string other_files_met(const std::vector<std::string>& files) {
 
 ExplorationResult result_of(const ProgramRun& run) {
   const ProgramExplored& explored = run.explored;
-  // If the trace lacks stores, findings may be artefacts, and findings may be missing.
+  // If the trace lacks stores, some findings may be artefacts, and others may be missing.
   const std::string met = other_files_met(run.files.met());
   const std::vector<std::string> unwatched = run.files.troubles();
   const bool depends = !met.empty() || !unwatched.empty();
@@ -98,7 +98,7 @@ ExplorationResult result_of(const ProgramRun& run) {
       "at " + std::to_string(explored.unjudged_outputs) + " of " + std::to_string(explored.crash_points) +
       " crash points the output of " + printing + " was not judged: " +
       (is_acknowledged(run.pools)
-           ? "acknowledgements left the program together, and between them it is not known what it had promised"
+           ? "acknowledgements left the program together, and nobody knows what had been promised between them"
        : explored.overlapped
            ? "operations of several threads overlap, and not all of their orders were run one after the other"
            : "recovery fails where the operations have ended and nothing is lost");
@@ -113,20 +113,20 @@ ExplorationResult result_of(const ProgramRun& run) {
   for (const std::string& sentence : run.pools.unseen) {
     notes.push_back(sentence + ". The images lack it, so there is no verdict. " + what_to_do(run.pools));
   }
-  for (const std::string& sentence : run.pools.refused) notes.push_back(sentence + ". So there is no verdict");
+  for (const std::string& sentence : run.pools.refused) notes.push_back(sentence + ". There is no verdict");
   if (!met.empty()) {
     notes.push_back(
         met +
-        ". They are there as the whole run has left them, whatever was lost, so there is no verdict. Program "
-        "mode judges a pool or a device alone: let the program keep in it all that recovery needs");
+        ". An image of any crash point meets these files as the whole run has left them, so there is no verdict. "
+        "Program mode judges a pool or a device alone: let the program keep there all that recovery needs");
   }
-  for (const std::string& sentence : unwatched) notes.push_back(sentence + ". So there is no verdict");
+  for (const std::string& sentence : unwatched) notes.push_back(sentence + ". There is no verdict");
   if (withdrawn) {
     notes.push_back(std::to_string(explored.findings.size()) +
-                    " finding(s) were withdrawn: for the reason above nothing can be told from them");
+                    " finding(s) were withdrawn: for the reason above, they may be artefacts");
   }
   notes.insert(notes.end(), run.notes.begin(), run.notes.end());
-  if (!run.commands.cut) notes.push_back("recovery itself is not cut: --nested 1 does that");
+  if (!run.commands.cut) notes.push_back("recovery itself is not cut: --nested 1 cuts recovery");
   if (run.commands.print() && !run.observed) {
     notes.push_back("the budget ended while " + printing +
                     " was run on the pool as it was after each operation, so no output was judged");
@@ -140,22 +140,22 @@ ExplorationResult result_of(const ProgramRun& run) {
     if (explored.before_operations > 0) {
       notes.push_back("at " + std::to_string(explored.before_operations) + " of " +
                       std::to_string(explored.crash_points) + " crash points " + printing +
-                      " only had to end with status 0: no operation had begun, so that none was acknowledged");
+                      " only had to end with status 0: no operation had begun, so none was acknowledged");
     }
   }
   if (explored.reordered > 0) {
     notes.push_back("on " + std::to_string(explored.reordered) + " images " + printing +
                     " printed the right lines in another order, which counts as right: say --ordered "
-                    "where the order means something");
+                    "if the order has a meaning");
   }
   if (run.commands.dump && run.commands.probes.empty()) {
-    notes.push_back("a dump that only reads does not see what only a write would meet: --probe writes to each image");
+    notes.push_back("a dump that only reads misses faults that only a write meets: --probe writes to each image");
   }
   if (!explored.untraced_because.empty()) {
     notes.push_back("images were not pruned by what recovery reads: " + explored.untraced_because);
   }
   if (explored.left_processes) {
-    notes.push_back("recovery ends before processes that it starts: they were killed with it");
+    notes.push_back("recovery ends before processes that it starts: these processes were killed with it");
   }
   std::vector<std::string> assumed =
       assumptions(run.options.model, run.options.atoms, repeated(explored), false, run.options.budget_seconds);
@@ -164,16 +164,15 @@ ExplorationResult result_of(const ProgramRun& run) {
     assumed.push_back(run.pools.program["assumes"].get<std::string>());
   }
   if (const auto added = run.files.added(); !added.empty()) {
-    assumed.push_back(
-        "how long these files are changes nothing, which the recorded program and recovery both add to: " +
-        some_of(added));
+    assumed.push_back("the recorded program and recovery both add to these files, and their length changes nothing: " +
+                      some_of(added));
   }
   if (!explored.searched.empty()) {
     assumed.push_back(
-        "threads meet where the compiler pass saw them use the same memory: code that 'powercut cc' did not build runs "
-        "without a switch, and a plain access of a function to its own local variables is not seen");
+        "threads meet where the compiler pass saw them use the same memory; code that 'powercut cc' did not build runs "
+        "without a switch; a plain access of a function to its own local variables is not seen");
   }
-  // Whatever the threads might have done in another order was not looked at.
+  // No other order of the threads was looked at.
   const Json recorded = {{"search", "recorded"},
                          {"model", run.options.model},
                          {"threads", run.threads},

@@ -76,7 +76,7 @@ void add_recovery_options(CommandLine* command, ProgramOptions* options) {
   command->add_option("--dump", options->dump, "Prints the contents; compared with those after every prefix");
   command
       ->add_option("--probe", options->probes,
-                   "Uses the pool that recovery left, after the dump; what it prints is compared as well. Repeatable")
+                   "Uses the pool that recovery left, after the dump; its output is compared as well. Repeatable")
       ->allow_extra_args(false);
   command->add_flag("--ordered", options->ordered, "The order counts in which lines are printed");
   command->add_option("--timeout", options->timeout, "Seconds that one run of one command may take")

@@ -88,7 +88,7 @@ ProgramViolation wrong_output(const ProgramOutcome& outcome, size_t at, const st
   if (!reads.empty()) {
     out.invariant = "unpersisted-read";
     out.kind = kind_of(found.step) + "/read";
-    out.message += "of no order in which " + list_of(reads) + " answers what it did, and what it returned is lost: ";
+    out.message += "of no order in which " + list_of(reads) + " gives the recorded answer, whose data is lost: ";
   } else if (!lost.empty()) {
     out.invariant = "lost-item";
     out.kind = kind_of(found.step) + "/earlier";

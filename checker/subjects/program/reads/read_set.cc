@@ -57,7 +57,7 @@ std::optional<std::string> ReadSet::take(const powercut_read_log& log, const Tra
   see_sizes(pools);
   for (const powercut_read_entry& entry : std::span(log.entries, log.count)) {
     if (entry.image >= pools.windows.size() || entry.line * kLineSize >= pools.windows[entry.image].size) {
-      return "it has overwritten what it reported of its reads";
+      return "it has overwritten its own report of its reads";
     }
     mark_line(pools, entry.image, entry.line, entry.mask, entry.written != 0 ? Access::kWrite : Access::kRead);
   }

@@ -343,8 +343,7 @@ std::vector<std::string> ImageWorker::notes() const {
                              ": it was started anew for each image, without the fork server, which is slower";
     if (std::ranges::find(out, note) == out.end()) out.push_back(note);
   }
-  if (!unreported_.empty())
-    out.push_back(unreported_ + ", so what it reads was learned from Valgrind, which is slower");
+  if (!unreported_.empty()) out.push_back(unreported_ + ", so Valgrind told the reads, which is slower");
   return out;
 }
 
