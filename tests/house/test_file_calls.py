@@ -1,7 +1,7 @@
 """The table of the system calls on files: each tracer handles every kind of call, or is named here with the reason.
 
-A tracer switches over what a call does and passes over the rest. A kind that the table gets anew fails for every tracer
-until the tracer has a case for the kind, or a line below says why the tracer needs none.
+A tracer switches over what a call does and passes over the rest. A kind that is new in the table fails for every tracer
+without a case for the kind. A line below may say instead why the tracer needs none.
 """
 
 import re
@@ -68,7 +68,8 @@ for _part in ("call_filter.c", "file_call.cc"):
         },
     )
 
-#: Of the runtime in front of the C library: kinds of which syscall(2) makes each call by the function of its name.
+#: Kinds that the runtime in front of the C library forwards: syscall(2) makes each such call by the function of its
+#: name.
 FORWARDED = "Writes Copies Allocates Resizes Syncs SyncsAll Opens Links Renames Takes Rings Submits"
 NOT_FORWARDED = {"openat2": "the C library has no such function; the device is compared with the recording at its end"}
 

@@ -210,7 +210,7 @@ def test_a_package_knows_nothing_of_those_above_it(package: str, above: set[str]
 
 
 def test_a_medium_is_asked_and_never_known_by_its_name() -> None:
-    """What is particular to a medium is said by its `Medium` and its `Persistency` (replayer/media)."""
+    """A peculiarity of a medium is a property of its `Medium` or its `Persistency` (replayer/media)."""
     table = (ROOT / "replayer/media/media.def").read_text(encoding="utf-8")
     media = re.findall(r"MEDIUM\((\w+)\)", table)
     assert len(media) >= 3

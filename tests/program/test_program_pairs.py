@@ -34,7 +34,7 @@ class Pair:
     dump: bool = True
     #: The program runs once by itself before.
     earlier: bool = False
-    #: What the compiler is given.
+    #: Options for the compiler.
     flags: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
 

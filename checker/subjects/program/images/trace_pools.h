@@ -55,7 +55,7 @@ struct TracePools {
   bool changed_by_calls() const;
   // The layout of the pools that have one; the usual layout where none has.
   DeviceLayout layout() const;
-  // What its files are.
+  // The medium of the pools: memory, or a device.
   const Medium& medium() const;
 };
 

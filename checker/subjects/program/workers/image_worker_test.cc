@@ -26,8 +26,7 @@ using ::testing::StartsWith;
 using testing::WorkerFixture;
 using Kind = ProgramOutcome::Kind;
 
-// Every process that this test starts, or that such a process starts, has this in its environment: other tests run
-// beside this one.
+// This variable marks the environment of all processes of this test, since other tests run at the same time.
 const std::string mark = "POWERCUT_TEST_STARTED_BY=" + std::to_string(getpid());
 const bool marked = putenv(strdup(mark.c_str())) == 0;
 
