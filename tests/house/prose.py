@@ -1,10 +1,9 @@
 """Finds sentences that break the mechanical rules of prose: their first word, their length, their bare pronouns.
 
 Input: the text of a C, C++, Python or Markdown file. Output: the faults of its comments, docstrings, messages or
-paragraphs. `test_prose.py` compares the number of faults of a file with `prose_allowed.txt`.
+paragraphs. `test_prose.py` demands that no file has a fault.
 
-`python -m tests.house.prose FILE…` prints the faults of files. `--write` writes `prose_allowed.txt`, unless a number
-grows.
+`python -m tests.house.prose FILE…` prints the faults of files; without a name, those of all files.
 
 Known inaccuracies: a false alarm annoys everybody, so a doubtful sentence passes. Code in a comment, tables, headings
 and block quotes are not read. A message that a program puts together from pieces is read piece by piece.
@@ -23,7 +22,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ALLOWED = Path(__file__).with_name("prose_allowed.txt")
 LONGEST = 25  # words of a sentence
 #: A comment may have this share of bare pronouns; three are fine in the shortest comment.
 PRONOUNS = 0.12
@@ -279,12 +277,7 @@ def files() -> list[str]:
     return [name for name in names if not _LEFT_OUT.search(name) and (ROOT / name).is_file()]
 
 
-# -- the allow-list --------------------------------------------------------------------------------------
-
-
-def allowed() -> dict[str, int]:
-    rows = [row.split() for row in ALLOWED.read_text(encoding="utf-8").splitlines() if not row.startswith("#")]
-    return {name: int(number) for name, number in rows}
+# -- all files -------------------------------------------------------------------------------------------
 
 
 def all_faults() -> dict[str, list[Fault]]:
@@ -292,31 +285,10 @@ def all_faults() -> dict[str, list[Fault]]:
     return {name: list_ for name, list_ in found.items() if list_}
 
 
-def _before(name: str, old: dict[str, int]) -> int:
-    """The number of a file before; a file that was moved brings the number of its old place along."""
-    if name in old:
-        return old[name]
-    gone = [was for was in old if Path(was).name == Path(name).name and not (ROOT / was).exists()]
-    return max((old[was] for was in gone), default=0)
-
-
 def main(arguments: list[str]) -> int:
-    if arguments == ["--write"]:
-        old = allowed() if ALLOWED.exists() else None
-        new = {name: len(list_) for name, list_ in all_faults().items()}
-        grown = [name for name, number in new.items() if old is not None and number > _before(name, old)]
-        if grown:
-            print(f"More faults than before: {' '.join(grown)}", file=sys.stderr)
-            return 1
-        head = (
-            "# Faults of prose that are still allowed, a file a line; a number only shrinks (tests/house/prose.py).\n"
-        )
-        ALLOWED.write_text(
-            head + "".join(f"{name} {number}\n" for name, number in sorted(new.items())), encoding="utf-8"
-        )
-        return 0
-    for name in arguments:
-        for fault in of_file(name, (ROOT / name).read_text(encoding="utf-8")):
+    found = {name: of_file(name, (ROOT / name).read_text(encoding="utf-8")) for name in arguments}
+    for name, list_ in (found if arguments else all_faults()).items():
+        for fault in list_:
             print(f"{name}:{fault}")
     return 0
 
