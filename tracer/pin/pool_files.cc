@@ -6,9 +6,8 @@ namespace powercut {
 namespace pin {
 
 void PoolFiles::name(const std::string& path) {
-  PoolFile pool;
-  pool.path = path;
-  pools_.push_back(pool);
+  pools_.push_back(PoolFile());
+  pools_.back().path = path;
 }
 
 void PoolFiles::begin() {
@@ -115,14 +114,11 @@ void PoolFiles::apply(uint32_t thread, const Effect& effect, const Frames& frame
       break;
     case Effect::kRemapped: {
       const powercut_range* const found = powercut_ranges_at(&entry.ranges(), effect.from);
-      if (found == nullptr || found->begin > effect.from) {
-        entry.unmap(effect.address, effect.length);
-        break;
-      }
-      const powercut_range range = *found;
-      if (effect.moves) entry.unmap(effect.from, effect.from_length);
+      const bool known = found != nullptr && found->begin <= effect.from;
+      const powercut_range range = known ? *found : powercut_range();
+      if (known && effect.moves) entry.unmap(effect.from, effect.from_length);
       entry.unmap(effect.address, effect.length);
-      entry.map(range.pool, effect.address, effect.length, range.offset + (effect.from - range.begin));
+      if (known) entry.map(range.pool, effect.address, effect.length, range.offset + (effect.from - range.begin));
       break;
     }
     case Effect::kFileWritten:

@@ -369,11 +369,8 @@ VOID forked_in_child(THREADID, const CONTEXT*, VOID*) { recorder->abandon(); }
 VOID context_changes(THREADID thread, CONTEXT_CHANGE_REASON reason, const CONTEXT*, CONTEXT*, INT32 info, VOID*) {
   if (reason != CONTEXT_CHANGE_REASON_SIGNAL && reason != CONTEXT_CHANGE_REASON_FATALSIGNAL) return;
   recorder->interrupted(thread);
-  if (reason == CONTEXT_CHANGE_REASON_FATALSIGNAL) {
-    recorder->end(kPowercutSignalled, static_cast<uint32_t>(info));
-  } else {
-    recorder->write_out();
-  }
+  if (reason == CONTEXT_CHANGE_REASON_SIGNAL) return recorder->write_out();
+  recorder->end(kPowercutSignalled, static_cast<uint32_t>(info));
 }
 
 VOID finish(INT32 code, VOID*) { recorder->end(kPowercutExited, static_cast<uint32_t>(code)); }

@@ -159,10 +159,7 @@ void Recorder::write_piece(Thread& thread, const Piece& piece, const uint8_t* be
     powercut_stream_store(file_.stream(), at, flags, piece.address + from, bytes.data() + from, count);
     thread.continues = true;
   };
-  if (before == nullptr) {
-    write(0, size);
-    return;
-  }
+  if (before == nullptr) return write(0, size);
   for (uint64_t from = 0; from < size;) {
     uint64_t to = from;
     while (to < size && bytes[to] != before[to]) ++to;
