@@ -5,6 +5,7 @@
 
 #include <map>
 #include <set>
+#include <string>
 
 #include "replayer/crash_points/crash_points.h"
 #include "replayer/explorer/explorer.h"
@@ -13,9 +14,7 @@
 namespace powercut {
 namespace {
 
-using Tape = std::vector<std::string>;
-
-constexpr uint64_t kTapePool = 4096, kTwice = 2;
+constexpr uint64_t kTapePool = 4096;
 constexpr uint8_t kBlocks = 5, kRewoundBehind = 3;
 // The event behind the rewind.
 constexpr uint64_t kAppendedAfter = kRewoundBehind + 2;
@@ -103,9 +102,6 @@ TEST(TapeMedium, LeavesThePrefixesOfWhatWasAppendedAndNothingElse) {
   EXPECT_EQ(explored.counts.at(0), (std::set<uint64_t>{0, 1, 2, 3, 4, 5}));
   // Before the rewind 0 to 3 blocks, at the end 3 to 5.
   EXPECT_EQ(explored.states, 4 + 3);
-  const Tape appended = {"a", "b", "c", "d", "e"};
-  EXPECT_EQ(tape_image(appended, 0), Tape());
-  EXPECT_EQ(tape_image(appended, kTwice), (Tape{"a", "b"}));
 }
 
 TEST(TapeMedium, KeepsWhatWasThereAtTheRewind) {
@@ -114,6 +110,105 @@ TEST(TapeMedium, KeepsWhatWasThereAtTheRewind) {
 
 TEST(TapeMedium, CutsRecoveryByItsOwnRules) {
   EXPECT_EQ(explore(true, kAppendedAfter).counts.at(1), (std::set<uint64_t>{3, 4, 5}));
+}
+
+// A file that lies in memory.
+struct WrittenTape final : ImageFile {
+  void put(uint64_t at, std::span<const uint8_t> block) override {
+    bytes.replace(at, block.size(), reinterpret_cast<const char*>(block.data()), block.size());
+  }
+  void resize(uint64_t to) override { size = to; }
+  void lacks_content(std::string_view what) override { ADD_FAILURE() << what; }
+  std::string file() const { return bytes.substr(0, size); }
+
+  std::string bytes = std::string(kBlocks * kTapeBlock, '\0');
+  uint64_t size = 0;
+};
+
+using Files = std::set<std::string>;
+
+// The files that the product of the sets leaves, where all other lines are those of `pool`.
+Files files_of(const PoolFile& file, const ImageWriter& images, const std::vector<uint8_t>& pool,
+               const LineSets& sets) {
+  std::vector<WrittenTape> tapes(1);
+  for (uint64_t line = 0; line < pool.size() / kLineSize; ++line) {
+    const auto open = std::ranges::find(sets, line, &LineSet::line);
+    const auto contents = open == sets.end() ? std::vector{content_at(pool.data(), line)} : (*open)->contents;
+    std::vector<WrittenTape> next;
+    for (const WrittenTape& tape : tapes) {
+      for (const Content& content : contents) images.write(file, line, content, &next.emplace_back(tape));
+    }
+    tapes = std::move(next);
+  }
+  Files out;
+  for (const WrittenTape& tape : tapes) out.insert(tape.file());
+  return out;
+}
+
+// The reference: the prefixes of the blocks, from the `least` first ones on.
+Files prefixes(const std::vector<std::string>& blocks, size_t least) {
+  Files out;
+  for (size_t count = least; count <= blocks.size(); ++count) {
+    std::string prefix;
+    for (size_t i = 0; i < count; ++i) prefix += blocks[i];
+    out.insert(prefix);
+  }
+  return out;
+}
+
+TEST(TapeMedium, WritesThePrefixesOfAFileAndNothingElse) {
+  const PoolFile file = {
+      .offset = 0, .window = kTapePool, .size = kBlocks * kTapeBlock, .device = DeviceLayout{kTapeBlock}};
+  const Persistency& rules = tape();
+  ASSERT_EQ(&medium_of_file(file), &tape_medium()) << "no other medium takes the file";
+  const ImageWriter& images = *tape_medium().images;
+  std::vector<uint8_t> pool(images.space(file));
+  const auto model = rules.model(AtomPolicy::kAny, pool.size());
+  Frontier frontier(pool.data());
+  CrashPoints points(model.get());
+  std::vector<std::string> blocks;
+  size_t rewound = 0, cuts = 0;
+  uint64_t index = 0;
+  const auto walk = [&](const Event* event) {
+    while (points.next(event)) {
+      frontier.follow(model.get());
+      EXPECT_EQ(files_of(file, images, pool, frontier.sets()), prefixes(blocks, rewound)) << "crash point " << cuts;
+      ++cuts;
+    }
+  };
+  const auto calls = make_file_calls({file}, false);
+  const auto call = [&](PoolCall code, std::string_view bytes) {
+    Event event;
+    event.kind = kFileCall;
+    event.code = static_cast<uint8_t>(code);
+    event.pool = file.offset;
+    event.value = {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
+    calls->call(event, [&](const Event& made) {
+      if (made.kind == EventKind::kContent) powercut_content_name(made.value.data(), made.value.size(), nullptr, 0);
+      Event next = made;
+      next.index = index++;
+      walk(&next);
+    });
+  };
+  for (uint8_t block = 0; block < kBlocks; ++block) {
+    if (block == kRewoundBehind) {
+      call(PoolCall::kFsync, "");
+      rewound = blocks.size();
+    }
+    const std::string bytes(kTapeBlock, static_cast<char>('a' + block));
+    call(PoolCall::kWrite, bytes);
+    blocks.push_back(bytes);
+  }
+  walk(nullptr);
+  EXPECT_EQ(cuts, 2U) << "before the rewind, and at the end";
+}
+
+TEST(TapeMedium, TellsWhichBlockAReadSees) {
+  const PoolFile file = {
+      .offset = kTapePool, .window = kTapePool, .size = kTapeBlock * 2, .device = DeviceLayout{kTapeBlock}};
+  const LineBytes seen = tape_medium().images->seen_by(file, {kTapeBlock / kLineSize + 1, 1});
+  EXPECT_EQ(seen.line * kLineSize, kTapePool + file.device->word(1));
+  EXPECT_EQ(seen.mask, 0xFFU);
 }
 
 TEST(TapeMedium, IsAskedLikeAnyOther) {
