@@ -270,6 +270,11 @@ class Minimal(Record):
     scenario: Text = ""  # the text of its scenario file
     finding: FindingRecord | None = None
 
+    @property
+    def noun(self) -> str:
+        """The noun of its operations: those of a plan, or lines of a program's file."""
+        return LINE if any(item.kind == LINE for item in self.operations) else "operation"
+
 
 class Turn(Placed):
     """Operations of a thread before another thread went on; the place is that of its last store, flush or fence."""
@@ -336,6 +341,11 @@ class FindingRecord(Record):
     suppressed: Suppression | None = None
     withdrawn: Text = ""  # why it does not count: its run cannot be trusted
     without: dict[str, Any] | None = None  # the flush or fence that was left out
+
+    @property
+    def commands(self) -> Program:
+        """How its program was recorded and judged; nothing of that for a library's."""
+        return self.program or Program()
 
     @property
     def counted_as(self) -> tuple[str, str, str]:

@@ -159,6 +159,11 @@ class RunRecord(Record):
     file: Text = ""
 
     @property
+    def commands(self) -> Program:
+        """How its program was recorded and judged; nothing of that for a library."""
+        return self.program or Program()
+
+    @property
     def name(self) -> str:
         """ "level:published" """
         return f"{self.target}:{self.variant}" if self.variant else self.target

@@ -45,7 +45,7 @@ class RunClaims:
         """The field `claims` of the run record. `plan`: what the trace says that it was recorded from."""
         if run.error is not None or run.interrupted:
             return []
-        if not self._known and plan is not None and run.program is None:
+        if not self._known and plan is not None:
             self._sheet = of_run(plan, scenario_of(plan))
             self._claims = applicable(self._sheet, plan, model=self._model)
         if not self._claims:

@@ -39,7 +39,7 @@ def draw(record: FindingRecord, trace: Path, *, engine_path: Path) -> Drawing | 
 
 def replay(record: FindingRecord, trace: Path, *, engine_path: Path) -> Replayed:
     """The drawing of a finding record on its trace, and the steps of its recovery; what cannot be had is None."""
-    if record.program or not trace.is_file():
+    if not trace.is_file():
         return Replayed()
     with tempfile.TemporaryDirectory(prefix="powercut-draw-") as folder:
         file = Path(folder) / "finding.json"

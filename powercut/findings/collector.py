@@ -85,7 +85,7 @@ class Collector:
         self._run.recorded = kept
         self._run.trace = str(trace)
         if "program" in raw:
-            known = self._run.program.as_json() if self._run.program else {}
+            known = self._run.commands.as_json()
             self._run.program = Program.model_validate({**known, **raw["program"], "pools": raw["pools"]})
 
     def add(self, event: events.Event, raw: dict[str, Any]) -> None:
@@ -107,9 +107,9 @@ class Collector:
 
     def _started(self, event: events.RunStarted) -> None:
         run = self._run
-        if not run.program:
-            # A program has the name that its user gives to it.
-            run.target, run.variant, run.scenario = event.target, event.variant, event.scenario
+        # A program has the name that its user gives to it.
+        for name in ("target", "variant", "scenario"):
+            setattr(run, name, getattr(run, name) or getattr(event, name))
         for name in ("model", "strategy", "seed", "nested", "atoms", "events"):
             setattr(run, name, getattr(event, name))
         self._plan = self._plan or event.plan
@@ -199,8 +199,8 @@ class Collector:
         run.maxima = {name: self._placed(most) for name, most in result.maxima.items()}
         run.not_checked = NotChecked.model_validate(result.not_checked)
         run.not_checked.stores_never_reached = self._unreached(result)
-        if run.program and run.program.notes:
-            run.not_checked.notes = [*run.program.notes, *run.not_checked.notes]
+        if run.commands.notes:
+            run.not_checked.notes = [*run.commands.notes, *run.not_checked.notes]
 
     def _unreached(self, result: events.Result) -> list[StoreFunction] | None:
         """The functions with stores that neither the recording nor the exploration reached; None: nobody knows."""

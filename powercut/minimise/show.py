@@ -15,21 +15,19 @@ from powercut_records.finding import LINE, Minimal
 def summary(minimal: Minimal, fingerprint: str) -> str:
     """The field `minimal` of a finding's record as a few lines: what was taken away, and what is left."""
     operations, point = minimal.operations, minimal.crash_point
-    of_program = any(item.kind == LINE for item in operations)
-    noun = LINE if of_program else "operation"
     lines = [
-        f"Minimised {fingerprint}: {_counted(minimal.operations_before, noun)} → {len(operations)}, "
+        f"Minimised {fingerprint}: {_counted(minimal.operations_before, minimal.noun)} → {len(operations)}, "
         f"{_counted(minimal.lost_before, 'lost store')} → {minimal.lost}; "
         f"{_counted(minimal.considered, 'candidate')} in {minimal.seconds:.1f} s"
     ]
     if minimal.note:
         lines.append(f"  It may be smaller still: {minimal.note}.")
-    if not of_program:
+    if minimal.noun != LINE:  # lines come with no configuration
         config = ", ".join(f"{name} = {value}" for name, value in minimal.config.items())
         lines.append(f"  Configuration: {config or 'the default'}")
-    phase = None
+    phase = ""  # which lines have
     for item in operations:
-        if item.phase != phase and not of_program:
+        if item.phase != phase:
             phase = item.phase
             lines.append(f"  Phase '{phase}'{'' if item.explored else ', not explored'}")
         lines.append(f"    {(item.index or 0) + 1}. {item}")

@@ -93,11 +93,11 @@ MEMORY, BLOCK, FLASH = (Medium(words) for words in (media.MEMORY, media.BLOCK, m
 def medium_of(told: FindingRecord | RunRecord) -> Medium:
     """Returns the medium of a finding or a run."""
     words = media.of_model(told.model)
-    return Medium(words, file=told.program.device if told.program and words.device else None)
+    return Medium(words, file=told.commands.device if words.device else None)
 
 
 def with_program(run: RunRecord) -> RunRecord:
     """The run, each finding with what it says of the device: within a run the program is not repeated."""
-    if run.program is None or run.program.device is None:
+    if run.commands.device is None:
         return run
     return changed(run, findings=[changed(finding, program=run.program) for finding in run.findings])

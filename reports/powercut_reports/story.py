@@ -400,8 +400,8 @@ UNJUDGED = "acknowledged data was not judged"
 
 
 def _what_it_takes(run: RunRecord) -> str:
-    dump = bool(run.program and run.program.dump)
-    if dump and run.program and run.program.ack:
+    dump = bool(run.commands.dump)
+    if dump and run.commands.ack:
         return "no crash point lies behind an acknowledgement"
     return "that takes --ack or marks" if dump else "that takes --dump, and --ack or marks"
 

@@ -217,9 +217,8 @@ def _other_places(finding: FindingRecord, shown: set[str]) -> list[tuple[str, st
 def _run(run: RunRecord, paint: Painter, *, assumptions: bool) -> str:
     settings = [f"model {run.model}", f"strategy {run.strategy}", f"seed {run.seed}"]
     rows = [f"{paint(printable(run.name), 'bold')}  {printable(run.scenario)}  ({printable(', '.join(settings))})"]
-    if run.program:
-        # The scenario is the recorded command already.
-        rows += [f"  {title}: {printable(words)}" for title, words in story.program_rows(run.program)]
+    # The scenario of a program is the recorded command already.
+    rows += [f"  {title}: {printable(words)}" for title, words in story.program_rows(run.commands)]
     rows.append(
         f"  Verdict: {paint(run.verdict, VERDICT_STYLE[run.verdict])}, {printable(story.coverage_sentence(run))}"
     )

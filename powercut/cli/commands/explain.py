@@ -38,7 +38,7 @@ def explain(
         for file, record in zip(finding, records, strict=True):
             with run_records.as_written(file, "this finding", next_step="Find it again with 'powercut run'."):
                 print(text.render_finding(record, color=output.colored()))
-            if record.program and record.program.ops_file and not record.program.scheduled:
+            if record.commands.ops_file and not record.commands.scheduled:
                 talk.say(f"The fewest lines of its operations that show it: powercut minimise {shlex.quote(str(file))}")
 
 
