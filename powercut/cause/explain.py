@@ -32,7 +32,8 @@ from powercut.engine import drawing, engine
 from powercut.engine.time_limit import TimeLimit
 from powercut.findings import run_records, steps
 from powercut.findings.bugs import bug_keys
-from powercut.runs.reproduce import load, trace_of_program
+from powercut.runs import subjects
+from powercut.runs.reproduce import load
 from powercut.runs.run_request import Context
 from powercut_records.base import changed
 from powercut_records.finding import Cause, FindingRecord, Minimal
@@ -155,13 +156,14 @@ class Explainer:
             return
         self._reckon(run)
         counting = _counting(run)
-        news = not run.program and self._draw(counting[: drawing.MOST], run)
+        in_engine = subjects.of_record(run).in_engine
+        news = in_engine and self._draw(counting[: drawing.MOST], run)
         # One of the cache is explained already.
-        news |= not run.program and self._share(counting)
+        news |= in_engine and self._share(counting)
         chosen = self._chosen(counting)
         news |= self._explain([finding for finding in chosen if not finding.cause])
         self._told |= {_group(finding): finding for finding in chosen if finding.cause}
-        news |= not run.program and self._share(counting)
+        news |= in_engine and self._share(counting)
         if news:
             write_json(Path(run.file), run.as_json())
 
@@ -342,11 +344,7 @@ def _minimal(record: FindingRecord, context: Context, limits: minimise.Limits) -
 def explain_file(file: Path, *, context: Context, trusted: bool = False) -> FindingRecord:
     """Explains a finding that lies on disk, and writes it again, as well as the run records beside it."""
     record = load(file, trusted=trusted)
-    asked = record
-    if record.program:
-        asked = changed(record, trace=str(trace_of_program(record, file)))
-    else:
-        minimise.refuse_without_plan(record)
+    asked = subjects.of_record(record).to_explain(record, file)
     fields = explained(asked, context=context, limits=minimise.Limits()).fields()
     record = changed(record, **fields)
     record.bug = bug_keys(record)

@@ -70,7 +70,7 @@ class Fix:
             return Edits(insert=tuple(self._fences(view)), recovery=recovery)
         if self.kind == "flush-and-fence":
             groups = self._firsts(view)
-            if view.of_program or view.medium.device:  # no edit reaches what recovery flushes there
+            if not view.edits_reach_recovery or view.medium.device:  # no edit reaches what recovery flushes there
                 return Edits(insert=tuple(_durable(group, view) for group in groups))
             # Recovery may pass the same line: it is mended there as well.
             stacks = dict.fromkeys(_own_frames(group[0].stack, view) for group in groups)

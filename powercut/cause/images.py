@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from powercut.base import scratch
 from powercut.engine import engine
-from powercut.program import record as program_record
-from powercut.program.recovery import Recovery
+from powercut.runs.subjects import LIBRARY, Subject
 from powercut_records.finding import FindingRecord
 
 #: A line as the program last wrote it, or with no more than what is certainly durable.
@@ -107,9 +106,9 @@ class Deadline:
         """Seconds, never quite none: the engine itself refuses a question that comes too late."""
         return None if self.seconds is None else max(self.begun + self.seconds - time.monotonic(), 0.001)
 
-    def share(self, part: float) -> float | None:
-        """Seconds: this part of all of them, however many are left."""
-        return None if self.seconds is None else self.seconds * part
+    def part(self, of_all: float | None) -> float | None:
+        """Seconds: this part of all of them, however many are left; None: all that are left."""
+        return self.left() if of_all is None or self.seconds is None else self.seconds * of_all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,8 +119,8 @@ class Judge:
     trace: Path
     model: str
     atoms: str
-    #: Commands that judge an image of a program, which may take long.
-    recovery: Recovery | None = None
+    #: The judge of images, which may take long.
+    subject: Subject = LIBRARY
     deadline: Deadline = field(default_factory=Deadline)
     interrupt: engine.Interrupt | None = None
 
@@ -145,18 +144,8 @@ class Judge:
 
     def _stream(self, arguments: list[str]) -> Iterator[engine.StreamItem]:
         arguments += ["--model", self.model, "--atoms", self.atoms]
-        if self.recovery is None:
-            return engine.stream(self.engine_path, ["judge", *arguments], interrupt=self.interrupt)
-        arguments += self.recovery.engine_words()
-        if (left := self.deadline.left()) is not None:
-            arguments += ["--budget-seconds", f"{left:g}"]
-        return engine.stream(
-            self.engine_path,
-            ["program-judge", *arguments],
-            interrupt=self.interrupt,
-            under=((), program_record.environment()),
-            cwd=self.recovery.cwd,
-        )
+        seconds = self.deadline.left()
+        return self.subject.judge(self.engine_path, arguments, seconds=seconds, interrupt=self.interrupt)
 
 
 def _answer(raw: dict[str, Any]) -> Answer:

@@ -20,8 +20,7 @@ from powercut.cause.trace_view import TraceEvent, TraceView, read
 from powercut.cause.words import explanation, fix_sentence, sentence
 from powercut.engine.options import Budget, ExploreOptions
 from powercut.findings.store import FindingStore
-from powercut.program import run as program_run
-from powercut.runs import runner
+from powercut.runs import runner, subjects
 from powercut.runs.run_request import Context, Request, Silent
 from powercut.symbols import source
 from powercut.symbols.function_names import function_name
@@ -41,8 +40,6 @@ _OF_STORE = ("site", "function", "stack", "offset", "size", "identity")
 BUDGET = 50_000
 #: Bytes of a line of the pool, and events of one operation on flash from its first store to its last.
 _LINE, _STORES_OF_OPERATION = 64, 6
-#: The share of a search's time that one exploration of a target may take.
-SHARE = 0.25
 
 #: Other findings that one fix is looked at for, before it counts as not mending.
 MOST_OTHERS = 8
@@ -106,7 +103,7 @@ def find_cause(
 
     `whole`: the trace of the whole run that the finding was minimised from; the fix is tried on it too.
     `seconds`: that it may take where the commands of a program judge; HarnessError when they are not enough. Where a
-    target is judged, one exploration may take `SHARE` of them.
+    target is judged, one exploration may take a fixed part of them.
     """
     if not record.needs_power_cut:
         kind: Kind = "schedule" if record.by_schedule else "functional"
@@ -141,7 +138,7 @@ class _Search:
             context, out=folder, store=FindingStore(folder), listener=Silent(), checkpoints=False, resume=False,
             mark=lambda run: None,
         )  # fmt: skip
-        self.program = program_run.of_finding(record) if record.program else None
+        self.subject = subjects.of_record(record)
         made = record.engine
         self.options = ExploreOptions(
             model=made.model,
@@ -328,7 +325,7 @@ class _Search:
 
     def view(self, trace: Path) -> TraceView:
         view = read(trace, engine_path=self.context.engine_path, symbolizer=self.context.symbolizer)
-        return replace(view, of_program=self.program is not None, medium=self.medium)
+        return replace(view, edits_reach_recovery=self.subject.in_engine, medium=self.medium)
 
     def judge(self, trace: Path) -> Judge:
         return Judge(
@@ -336,7 +333,7 @@ class _Search:
             trace=trace,
             model=self.options.model,
             atoms=self.options.atoms,
-            recovery=self.program.recovery if self.program else None,
+            subject=self.subject,
             deadline=self.deadline,
             interrupt=self.context.interrupt,
         )
@@ -348,16 +345,14 @@ class _Search:
     def explored(self, trace: Path, *, nested: int | None = None) -> RunRecord:
         self.count += 1
         options = self.options if nested is None else replace(self.options, nested=nested)
-        # An exploration of a target may take a fixed time, whatever the others took. It nearly always takes much less,
-        # so the answer does not depend on the machine.
-        seconds = self.deadline.left() if self.program else self.deadline.share(SHARE)
+        seconds = self.deadline.part(self.subject.part_of_search)
         options = replace(options, budget=Budget(executions=BUDGET, seconds=seconds))
         request = Request(
             name="fix",
             slug=f"explored-{self.count}",
             options=options,
             trace=trace,
-            program=self.program,
+            program=self.subject.program,
             claims=False,
         )
         return runner.run_one(request, self.context)
@@ -444,7 +439,7 @@ class _Search:
         begin = view.events[max(view.operation_of(end.index - 1)[0], 0)]
         asked = self.record.operation
         earlier = (self.record.crash_point.event or 0) > end.index + 1
-        if self.record.program and self.record.program.ack:
+        if self.record.commands.ack:
             return f"the program acknowledges {'an earlier operation' if earlier else repr(asked.text)}"
         if earlier:
             return f"an earlier {begin.code} returns"

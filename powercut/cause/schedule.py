@@ -14,8 +14,7 @@ from powercut.engine.options import ExploreOptions
 from powercut.findings.store import FindingStore
 from powercut.minimise.examine import Examiner
 from powercut.minimise.same_bug import same_bug
-from powercut.program import run as program_run
-from powercut.runs import runner
+from powercut.runs import runner, subjects
 from powercut.runs.run_request import Context, Request, Silent
 from powercut_records.base import changed
 from powercut_records.finding import FindingRecord
@@ -23,9 +22,7 @@ from powercut_records.finding import FindingRecord
 
 def has_threads(record: FindingRecord) -> bool:
     """Whether the finding is of one schedule in a tree of them: of a phase of threads, or of a scheduled program."""
-    if record.program:
-        return bool(record.turns)
-    return record.plan is not None and any("threads" in phase for phase in record.plan["scenario"]["phases"])
+    return subjects.of_record(record).has_threads(record)
 
 
 def schedule_alone(record: FindingRecord, trace: Path, *, context: Context, folder: Path) -> tuple[FindingRecord, Path]:
@@ -35,11 +32,11 @@ def schedule_alone(record: FindingRecord, trace: Path, *, context: Context, fold
     """
     alone = folder / "schedule.pct"
     words = ["schedule", "--trace", str(trace), "--crash-point", str(record.crash_point.index), "--out", str(alone)]
-    words += ["--model", record.engine.model] if record.program else []
+    words += ["--model", record.engine.model]  # a plan has its own
     engine.single(context.engine_path, words, events.ScheduleWritten, interrupt=context.interrupt)
     last = None
-    shown = _of_program if record.program else _of_target
-    for found in shown(record, alone, context, folder):
+    shown = {subjects.Library.word: _of_target, subjects.Commands.word: _of_program}
+    for found in shown[subjects.of_record(record).word](record, alone, context, folder):
         if same_bug(found, record):
             last = found
     if last is None:
@@ -64,6 +61,6 @@ def _of_program(record: FindingRecord, trace: Path, context: Context, folder: Pa
     )  # fmt: skip
     made = record.engine
     options = ExploreOptions(model=made.model, atoms=made.atoms, nested=made.nested, seed=made.seed)
-    program = program_run.of_finding(record)
+    program = subjects.of_record(record).program
     request = Request(name="schedule", slug="schedule", options=options, trace=trace, program=program, claims=False)
     return [changed(found, program=record.program) for found in runner.run_one(request, within).findings]

@@ -72,8 +72,8 @@ class TraceView:
     events: Sequence[TraceEvent]
     modules: Sequence[Module]
     symbolizer: Symbolizer = field(repr=False)
-    #: For a recorded program: its recovery is another process, which no edit of the trace reaches.
-    of_program: bool = False
+    #: Whether recovery makes the edits of a trace, too: not if recovery is another process than the engine.
+    edits_reach_recovery: bool = True
     #: The medium of the pool.
     medium: Medium = MEMORY
 

@@ -18,8 +18,8 @@ reaches. Baseline and suppressions are those of the project and are not applied 
 import shlex
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from powercut.program.options import ProgramOptions
 from powercut.program.program import Program
 from powercut.program.recording import recording as recording_of
 from powercut.program.recovery import recovery as recovery_of
-from powercut.runs import requests, runner
+from powercut.runs import requests, runner, subjects
 from powercut.runs.run_request import Request
 from powercut.scenarios import scenario, targets
 from powercut_records import media
@@ -91,23 +91,23 @@ def check(beside: Request, *, engine_path: Path, formats: frozenset[str] = froze
     if media.of_model(beside.options.model) is not media.MEMORY:  # which the pool of what is planted is
         beside = replace(beside, options=replace(beside.options, model=DEFAULT_MODEL))
     options = replace(beside.options, jobs=1, budget=Budget())
-    invariants = _expected(beside)
+    planted = _planted(beside)
     try:
         with tempfile.TemporaryDirectory(prefix="powercut-canary.") as folder:
-            request = _request(beside, options, Path(folder))
+            request = planted.request(options, Path(folder))
             with runner.open_context(engine_path, Path(folder) / "out", checkpoints=True) as context:
                 run = runner.run_one(request, context)
-        why = _missing(run, invariants, formats=formats)
+        why = _missing(run, planted.invariants, formats=formats)
     except PowercutError as error:
         why = error.paragraph().rstrip(".")
     except OSError as error:
         why = f"no folder for it can be made ({error.strerror})"
     return Canary(
         found=not why,
-        bug=_name(beside),
-        invariants=list(invariants),
+        bug=planted.name,
+        invariants=list(planted.invariants),
         model=options.model,
-        strategy=beside.subject.strategy or options.strategy,
+        strategy=subjects.of(beside).strategy or options.strategy,
         seconds=round(time.monotonic() - started, 3),
         why=why,
     )
@@ -115,39 +115,55 @@ def check(beside: Request, *, engine_path: Path, formats: frozenset[str] = froze
 
 def _needs_lost_lines(beside: Request) -> bool:
     """Whether the exploration looks at images in which an earlier store is lost and a later one is not."""
-    return beside.options.model == "adr" and (beside.subject.strategy or beside.options.strategy) != "prefix"
+    return beside.options.model == "adr" and (subjects.of(beside).strategy or beside.options.strategy) != "prefix"
 
 
-def _name(beside: Request) -> str:
-    if beside.program is not None:
-        return f"{PROGRAM} {'order' if _needs_lost_lines(beside) else 'pair'}"
-    return f"patterns/canary_{'order' if _needs_lost_lines(beside) else 'copies'}"
+@dataclass(frozen=True, kw_only=True)
+class _Planted:
+    """A planted bug that goes the way of one subject."""
+
+    name: str
+    invariants: tuple[str, ...]
+    request: Callable[[ExploreOptions, Path], Request]
 
 
-def _expected(beside: Request) -> tuple[str, ...]:
-    if beside.program is not None:
-        return ("recovery-failed",)
-    return ("lost-item",) if _needs_lost_lines(beside) else ("duplicate-bound",)
+def _planted(beside: Request) -> _Planted:
+    """The planted bug for a run."""
+    beside_one = {subjects.Library.word: _beside_library, subjects.Commands.word: _beside_program}
+    return beside_one[subjects.of(beside).word](beside)
 
 
-def _request(beside: Request, options: ExploreOptions, folder: Path) -> Request:
-    name = _name(beside)
-    if beside.program is not None:
-        return _program(beside.program, options, folder, bug=name.partition(" ")[2])
-    item = scenario.load(_SCENARIOS / f"{name.partition('/')[2]}.toml")
-    target = targets.find("patterns")
-    selection = targets.Selection(target=target, variant=targets.check_variant(target, item.bug.variant))
-    return replace(requests.one(selection, item, options=options), tracer=beside.tracer)
+def _beside_library(beside: Request) -> _Planted:
+    bug, invariant = ("order", "lost-item") if _needs_lost_lines(beside) else ("copies", "duplicate-bound")
+
+    def request(options: ExploreOptions, folder: Path) -> Request:
+        item = scenario.load(_SCENARIOS / f"canary_{bug}.toml")
+        target = targets.find("patterns")
+        selection = targets.Selection(target=target, variant=targets.check_variant(target, item.bug.variant))
+        return replace(requests.one(selection, item, options=options), tracer=beside.tracer)
+
+    return _Planted(name=f"patterns/canary_{bug}", invariants=(invariant,), request=request)
 
 
-def _program(beside: Program, options: ExploreOptions, folder: Path, *, bug: str) -> Request:
+def _beside_program(beside: Request) -> _Planted:
+    bug = "order" if _needs_lost_lines(beside) else "pair"
+    recorded = beside.program.recording if beside.program else None
+    tracer = recorded.tracer if recorded else None
+
+    def request(options: ExploreOptions, folder: Path) -> Request:
+        return _program(tracer, options, folder, bug=bug)
+
+    return _Planted(name=f"{PROGRAM} {bug}", invariants=("recovery-failed",), request=request)
+
+
+def _program(tracer: str | None, options: ExploreOptions, folder: Path, *, bug: str) -> Request:
     binary, pool = paths.tool(PROGRAM), folder / "pool"
     given = ProgramOptions(
         record=shlex.join([str(binary), bug, str(pool)]),
         recover=shlex.join([str(binary), "check", str(pool)]),
         pool=[str(pool)],
         cwd=folder,
-        tracer=beside.recording.tracer if beside.recording else None,
+        tracer=tracer,
     )
     recording = recording_of(given)
     recovery = recovery_of(given)

@@ -29,7 +29,7 @@ from powercut.claims.run import RunClaims, loads_file
 from powercut.engine import engine, events
 from powercut.findings import checkpoints
 from powercut.machines.ranges import Range, missing, share
-from powercut.runs import runner
+from powercut.runs import runner, subjects
 from powercut.runs.machines import Exploring
 from powercut.runs.run_request import Context, Request
 from powercut.runs.stopping import stoppable
@@ -151,7 +151,7 @@ def _part(request: Request, order: int, shard: Shard, context: Context, *, runs:
         checkpoint = runner.checkpoint_of(request, context)
         assert checkpoint is not None, "a shard keeps what it finishes"
         made = RunClaims(request.plan, request.scenario, model=request.options.model)
-        runner.recorded(request, trace, made, context=context, checkpoint=checkpoint)
+        subjects.of(request).record(request, trace, made, context=context, checkpoint=checkpoint)
         exploring = Exploring(
             name=request.name,
             trace=trace,

@@ -25,6 +25,7 @@ from powercut.minimise.same_bug import same_bug
 from powercut.program import run as program_run
 from powercut.program.program import Program
 from powercut.program.recording import Recording
+from powercut.program.recovery import Recovery
 from powercut.runs.run_request import Context
 from powercut_records import finding as records
 from powercut_records.base import changed, without
@@ -162,7 +163,7 @@ class _Runs:
         file.write_bytes(b"".join(lines))
         assert self._recording.ops_file is not None
         recording = replace(self._recording, ops_file=replace(self._recording.ops_file, lines=file))
-        recovery = program_run.of_finding(self._finding).recovery
+        recovery = Recovery.of_record(self._finding.commands)
         program = Program(name=self._finding.target, recording=recording, recovery=recovery)
         raw = program_run.record(program, trace, interrupt=self._context.interrupt)
         if raw.get("unseen") or any(note["kind"] == "refused" for note in raw["notes"]):

@@ -26,6 +26,7 @@ from powercut.minimise.passes.threads import drop_threads
 from powercut.minimise.passes.truncate import truncate
 from powercut.minimise.scenario_text import scenario_text
 from powercut.minimise.search import Search
+from powercut.runs import subjects
 from powercut.runs.run_request import Context
 from powercut.scenarios import targets
 from powercut.scenarios.plan import BUG_OPTION, option_values
@@ -90,18 +91,7 @@ def minimise(
 
 def refuse_without_plan(finding: FindingRecord) -> None:
     """UsageError for a finding whose workload cannot be recorded again, smaller."""
-    if finding.program:
-        raise UsageError(
-            "what a program was asked to do is not ours to shorten: it has no plan",
-            where=f"finding {finding.fingerprint}",
-            next_step="Give its --record command less to do, and run it again.",
-        )
-    if not finding.plan:
-        raise UsageError(
-            "it holds no plan to record it again, smaller",
-            where=f"finding {finding.fingerprint}",
-            next_step="Find it by 'powercut run', which records what it explores.",
-        )
+    subjects.of_record(finding).refuse_shortening(finding)
 
 
 def shrink(search: Search, options: Mapping[str, Sequence[str]], commands: Sequence[str] = ()) -> str:

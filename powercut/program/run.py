@@ -27,6 +27,7 @@ from powercut.program.recording import Device, Recording
 from powercut.program.recovery import Recovery
 from powercut.symbols import store_functions
 from powercut_records.finding import FindingRecord
+from powercut_records.program import Program as ProgramRecord
 
 #: Share of a time budget that exploring may take once something was found: the rest is for the cause.
 FOUND_SHARE = 0.75
@@ -225,7 +226,8 @@ def reproduce(
 
     A schedule that went wrong by itself has no image: whether the trace still has it.
     """
-    answer = image(of_finding(record).recovery, trace, engine_path=engine_path, finding=finding, out=out)
+    recovery = Recovery.of_record(record.commands)
+    answer = image(recovery, trace, engine_path=engine_path, finding=finding, out=out)
     if record.by_schedule:
         held = bool(answer.trouble) and answer.trouble == record.message
         return Replayed(held=held, invariant=record.invariant, message=answer.trouble, files=())
@@ -238,17 +240,16 @@ def reproduce(
     )
 
 
-def of_finding(record: FindingRecord) -> Program:
-    """The program of a finding's record, whose trace is there already."""
-    assert record.program is not None
-    return Program(name=record.program.name, recovery=Recovery.of_record(record.program))
+def of_record(described: ProgramRecord) -> Program:
+    """The program of a record, whose trace is there already."""
+    return Program(name=described.name, recovery=Recovery.of_record(described))
 
 
 def recording_of(record: FindingRecord) -> Recording:
     """How the program of a finding was recorded, on its file of operations. UsageError where it cannot be again."""
-    described = record.program
+    described = record.commands
     where = f"finding {record.fingerprint}"
-    if described is None or not described.ops_file:
+    if not described.ops_file:
         raise UsageError(
             "the program's operations are not known line by line",
             where=where,

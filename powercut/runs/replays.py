@@ -23,6 +23,7 @@ from powercut.findings.collector import as_listed, blank_run
 from powercut.findings.failures import Failure, Failures, entry
 from powercut.findings.finding_records import make_record
 from powercut.findings.run_records import contradict
+from powercut.runs import subjects
 from powercut.runs.run_request import Context, Request
 from powercut_records.finding import FindingRecord
 from powercut_records.run import Replayed, RunRecord
@@ -90,7 +91,7 @@ class Replays:
 
     def _database(self) -> Failures | None:
         """None for a trace of the user's, and for a subject whose next recording need not be the same."""
-        return self.context.failures if self.request.slug and self.request.subject.recorded_alike else None
+        return self.context.failures if self.request.slug and subjects.of(self.request).recorded_alike else None
 
     def _replay(self, failure: Failure, trace: Path) -> _Replay:
         modules: list[events.Module] = []

@@ -21,7 +21,7 @@ from functools import partial
 from powercut.base.errors import PowercutError
 from powercut.engine.options import Budget
 from powercut.findings.run_records import contradict
-from powercut.runs import runner
+from powercut.runs import runner, subjects
 from powercut.runs.outcome import Outcome, unstarted
 from powercut.runs.run_request import Context, Request
 from powercut.runs.stopping import stoppable
@@ -40,7 +40,7 @@ _SHARED = frozenset({"read-driven", "exhaustive", "random"})
 def shared_seconds(requests: Sequence[Request]) -> float | None:
     """The time that these runs share; None when they have none, or are too simple to split it."""
     budgets = {request.options.budget.seconds for request in requests}
-    split = all(request.subject.in_chunks and request.options.strategy in _SHARED for request in requests)
+    split = all(subjects.of(request).in_chunks and request.options.strategy in _SHARED for request in requests)
     return budgets.pop() if requests and split and len(budgets) == 1 else None
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from powercut.claims.sheet import applicable, of_run
 from powercut.engine import elf_code
+from powercut.runs import subjects
 from powercut.runs.run_request import DEFAULT_TRACER, Request
 
 
@@ -33,7 +34,7 @@ class Key:
 
 def key_of(request: Request, *, engine_path: Path) -> Key | None:
     """None for what is no run of a target (a program, a given trace), or cannot be read."""
-    if request.plan is None or not request.subject.recorded_alike or request.slug is None:
+    if request.plan is None or not subjects.of(request).recorded_alike or request.slug is None:
         return None
     target = request.plan["target"]
     options = request.options

@@ -54,34 +54,6 @@ class Silent:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subject:
-    """The subject of a run, as far as the leaders of runs treat subjects differently."""
-
-    #: Whether exploring goes by chunks, which can be kept, shared out to machines, and given time in rounds.
-    in_chunks: bool
-    #: Whether recording once more makes the same trace: then a run can be known again, and a finding be replayed.
-    recorded_alike: bool
-    #: The strategy of all its explorations; None: the options choose one.
-    strategy: str | None = None
-    #: The phase between recording and exploring, for people.
-    first_phase: str = ""
-    #: Whether findings are explained within a budget of time that nobody has split.
-    explained_in_budget: bool = False
-
-
-#: A scheme's library, in the engine's process.
-LIBRARY = Subject(in_chunks=True, recorded_alike=True)
-#: Commands of the user's, on images that are files.
-PROGRAM = Subject(
-    in_chunks=False,
-    recorded_alike=False,
-    strategy="program mode",
-    first_phase="trying recovery",
-    explained_in_budget=True,
-)
-
-
-@dataclass(frozen=True, kw_only=True)
 class Request:
     """One run: `plan` or `program` is recorded and explored, or `trace`, with the recovery of `program`."""
 
@@ -102,11 +74,6 @@ class Request:
     tracer: str = DEFAULT_TRACER
     #: Fields of the run record that are known beforehand.
     header: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def subject(self) -> Subject:
-        """The subject that runs on the images."""
-        return LIBRARY if self.program is None else PROGRAM
 
 
 @dataclass(frozen=True, kw_only=True)

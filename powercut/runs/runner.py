@@ -6,9 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from powercut.base.errors import HarnessError
 from powercut.base.exit_codes import ExitCode
@@ -20,16 +18,12 @@ from powercut.findings import checkpoints
 from powercut.findings.collector import Collector, as_listed
 from powercut.findings.failures import Failures
 from powercut.findings.store import FindingStore
-from powercut.program import run as program_run
-from powercut.runs import plan_recording, replays
-from powercut.runs.machines import Exploring, Here, Machines
-from powercut.runs.run_request import DEFAULT_TRACER, Cache, Context, Listener, Request, Silent
+from powercut.runs import replays, subjects
+from powercut.runs.machines import Here, Machines
+from powercut.runs.run_request import Cache, Context, Listener, Request, Silent
 from powercut.symbols.symbolize import Symbolizer
 from powercut_records.base import changed
 from powercut_records.run import RunRecord, Since
-
-#: The engine's own limit of an operation that is recorded, and how much longer than a budget one may take, in seconds.
-_OPERATION_SECONDS, _PATIENCE = 60.0, 1.0
 
 
 @contextmanager
@@ -108,6 +102,7 @@ def _explored_once(request: Request, context: Context, *, order: int) -> RunReco
     if held is not None:
         return held
     begun = time.monotonic()
+    subject = subjects.of(request)
     made = RunClaims(request.plan, request.scenario, model=request.options.model)
     context.listener.started(order, request.name)
     header = {**request.options.described(), **request.header, "since": since}
@@ -127,10 +122,20 @@ def _explored_once(request: Request, context: Context, *, order: int) -> RunReco
         if trace is None:
             trace = trace_of(request, context)
             context.listener.phase(order, "recording")
-            collector.recorded(recorded(request, trace, made, context=context, checkpoint=checkpoint), trace)
+            answer = subject.record(request, trace, made, context=context, checkpoint=checkpoint)
+            collector.recorded(answer, trace)
             earlier.begin(trace)
-        context.listener.phase(order, request.subject.first_phase)
-        for event, raw in _explored(request, trace, context=context, checkpoint=checkpoint, order=order, begun=begun):
+        context.listener.phase(order, subject.first_phase)
+        exploring = subjects.Exploring(
+            request=request,
+            trace=trace,
+            context=context,
+            checkpoint=checkpoint,
+            order=order,
+            name=request.slug or slug(trace.stem),
+            spent=time.monotonic() - begun,
+        )
+        for event, raw in subject.explore(exploring):
             collector.add(event, raw)
             if isinstance(event, events.Finding):
                 context.listener.found(order, collector.finding(event))
@@ -182,45 +187,6 @@ def settle(run: RunRecord, request: Request, context: Context) -> RunRecord:
     return run
 
 
-def _explored(
-    request: Request,
-    trace: Path,
-    *,
-    context: Context,
-    checkpoint: checkpoints.Checkpoint | None,
-    order: int,
-    begun: float,
-) -> Iterator[engine.StreamItem]:
-    if request.program is not None:
-        return program_run.explore(
-            request.program,
-            trace,
-            options=request.options,
-            engine_path=context.engine_path,
-            keep_image=context.out / "images" / f"{request.slug or slug(trace.stem)}.image",
-            interrupt=context.interrupt,
-            spent=time.monotonic() - begun,
-        )
-    arguments = ["explore", "--trace", str(trace), *request.options.arguments()]
-    if checkpoint is not None and context.chunks:
-        arguments += ["--checkpoint", str(checkpoint.chunks)]
-    if context.resume and context.chunks:
-        arguments.append("--resume")
-    exploring = Exploring(
-        name=request.name,
-        trace=trace,
-        options=request.options,
-        engine_path=context.engine_path,
-        folder=checkpoint.parts if checkpoint else None,
-        resume=context.resume,
-        interrupt=context.interrupt,
-        progressed=lambda progress: context.listener.progressed(order, progress, 0),
-    )
-    for path in context.machines.explored(exploring):
-        arguments += ["--take", str(path)]
-    return engine.stream(context.engine_path, arguments, interrupt=context.interrupt)
-
-
 def trace_of(request: Request, context: Context) -> Path:
     """Where a run records."""
     return context.out / "traces" / f"{request.slug}.pct"
@@ -228,53 +194,13 @@ def trace_of(request: Request, context: Context) -> Path:
 
 def checkpoint_of(request: Request, context: Context) -> checkpoints.Checkpoint | None:
     """The file in which a run keeps finished chunks; begun anew, unless the run is resumed."""
-    if not context.checkpoints or not request.subject.in_chunks:
+    if not context.checkpoints or not subjects.of(request).in_chunks:
         return None
     name = request.slug or slug(request.trace.stem if request.trace else "trace")
     found = checkpoints.of_run(context.out, f"{name}-{slug(request.options.model)}")
     if not context.resume:
         found.begin()
     return found
-
-
-def recorded(
-    request: Request, trace: Path, made: RunClaims, *, context: Context, checkpoint: checkpoints.Checkpoint | None
-) -> dict[str, Any]:
-    """Records, unless there is a run to go on with that has recorded the same."""
-    if request.program is not None:
-        return program_run.record(
-            request.program, trace, interrupt=context.interrupt, within=request.options.budget.seconds
-        )
-    assert request.plan is not None
-    record_here = partial(
-        plan_recording.record,
-        request.plan,
-        trace,
-        context=context,
-        tracer=request.tracer,
-        loads=made.needs_lines_read,
-        limit=_limit(request),
-    )
-    if checkpoint is None:
-        return record_here()
-    # Two tracers make two traces of one plan.
-    key = request.plan if request.tracer == DEFAULT_TRACER else {**request.plan, "tracer": request.tracer}
-    if context.resume and (earlier := checkpoint.recorded(key, trace)):
-        return earlier
-    checkpoint.begin()
-    checkpoint.chunks.unlink(missing_ok=True)  # of another trace than the one that is recorded now
-    answer = record_here()
-    checkpoint.keep_recording(key, answer)
-    return answer
-
-
-def _limit(request: Request) -> float | None:
-    """Seconds that an operation may take while it is recorded: as many as one that is explored, and a budget's."""
-    watchdog, budget = request.options.watchdog, request.options.budget.seconds
-    limits = [watchdog] if watchdog is not None else []
-    if budget is not None and (watchdog or _OPERATION_SECONDS) > budget + _PATIENCE:
-        limits.append(budget + _PATIENCE)
-    return min(limits, default=None)
 
 
 def exit_code(run: RunRecord, *, fail_on: frozenset[str] = frozenset()) -> ExitCode:

@@ -19,6 +19,7 @@ from powercut.corpus import known_bugs
 from powercut.engine.options import ExploreOptions
 from powercut.runs import runner
 from powercut.runs.run_request import Context, Request
+from powercut.runs.subjects import LIBRARY
 from powercut.symbols.symbolize import Symbolizer
 from powercut_records.base import changed
 from powercut_records.finding import Cause, FindingRecord, Place, Recheck
@@ -324,4 +325,5 @@ def test_no_exploration_takes_all_the_time(context: Context, monkeypatch: pytest
     record = telling("level/insert-top-token-first", context)
     monkeypatch.setattr(root_cause.runner, "run_one", heard)
     find_cause(record, Path(record.trace), context=context, folder=context.out / "fixed", seconds=60)
-    assert set(asked) == {60 * root_cause.SHARE}
+    assert LIBRARY.part_of_search is not None
+    assert set(asked) == {60 * LIBRARY.part_of_search}

@@ -18,7 +18,7 @@ from powercut.engine import options
 from powercut.findings import failures
 from powercut.gate import canary
 from powercut.gate.gate import Gate, open_gate
-from powercut.runs import batch, run_cache
+from powercut.runs import batch, run_cache, subjects
 from powercut.runs.applicability import sentences, summary
 from powercut.runs.machines import Here, Machines
 from powercut.runs.run_request import Context, Request
@@ -118,7 +118,7 @@ def explainer_of(
     budget = next((request.options.budget.seconds for request in requests), None)
     if explain is not None:
         return Explainer(context=context, most=explain, jobs=jobs, budget=budget)
-    timed = budget is not None and not any(request.subject.explained_in_budget for request in requests)
+    timed = budget is not None and not any(subjects.of(request).explained_in_budget for request in requests)
     most, most_of_variant = 0 if timed else DEFAULT_MOST, DEFAULT_MOST_OF_VARIANT
     if bounded and len({(request.header.get("target"), request.header.get("variant")) for request in requests}) > (
         MANY_VARIANTS

@@ -11,6 +11,7 @@ from powercut.base.errors import UsageError
 from powercut.base.option import FAR, row, rows
 from powercut.cli import talk
 from powercut.machines.shards import Shard, parse_shard
+from powercut.runs import subjects
 from powercut.runs.machines import Here, Machines
 from powercut.runs.run_request import Request
 
@@ -60,7 +61,7 @@ class Spread:
                 where="--shared",
                 next_step="Give --cluster or --scheduler-file too.",
             )
-        if not all(request.subject.in_chunks for request in requests):
+        if not all(subjects.of(request).in_chunks for request in requests):
             raise UsageError(
                 "a program's images are explored on one machine", where=names[0], next_step=f"Leave it out. {_GUIDE}"
             )
