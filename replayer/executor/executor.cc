@@ -146,7 +146,7 @@ Outcome Executor::run_listened(PathListener* listener, const std::function<void(
 // ---- fences and steps ------------------------------------------------------------------------------
 
 void Executor::fence(FenceKind kind, CodePlace place) {
-  const ClearsHookStack clears(recovery_.active());
+  const ClearsHookStack clears(recovery_.compares_stacks());
   recovery_.fence(kind, place);
   if (recovery_.take_fenced() && runner_.running()) runner_.want_step();
 }
@@ -189,7 +189,7 @@ void Executor::load_slowly(uint64_t address, uint64_t size) {
       if (recovery_.active()) recovery_.lines_read(reads_.lines().size(), place);
     }
     if (recovery_.active()) {
-      const ClearsHookStack clears;
+      const ClearsHookStack clears(recovery_.compares_stacks());
       recovery_.read(line, mask);
     } else if (const uint64_t undecided = memory_.undecided(line, mask); undecided != 0) {
       if (decisions_ == nullptr) {
@@ -255,7 +255,7 @@ void Executor::store_off_stack(uint64_t address, uint64_t size, uint32_t flags, 
 }
 
 void Executor::store_to_pool(uint64_t address, std::span<const uint8_t> bytes, uint32_t flags, CodePlace place) {
-  const ClearsHookStack clears(recovery_.active());
+  const ClearsHookStack clears(recovery_.compares_stacks());
   const QuietHeap quiet;
   memory_.overwrite(address - kPoolBase, bytes.size());
   if (recovery_.active()) recovery_.store(address - kPoolBase, bytes, flags, place);

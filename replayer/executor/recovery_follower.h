@@ -87,6 +87,8 @@ class RecoveryFollower {
   void begin(Decisions* decisions, PathListener* listener);
   void end();
   bool active() const { return decisions_ != nullptr; }
+  // Only a listener compares states of the machine behind fences, and stacks are a part of these states.
+  bool compares_stacks() const { return listener_ != nullptr; }
 
   // Returns the cut right after the recovery that ran last; nothing if this recovery stored nothing.
   std::optional<Cut> cut_after();
