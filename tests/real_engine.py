@@ -168,6 +168,18 @@ def bad_answers(trace: Path, *arguments: str, strategy: str = "read-driven") -> 
     path = trace.with_suffix(f".{strategy}.violations")
     path.unlink(missing_ok=True)
     list(_run(["explore", "--trace", str(trace), "--strategy", strategy, *arguments, "--dump-violations", str(path)]))
+    return _bad_answers_in(path)
+
+
+def results_and_bad_answers(trace: Path, *arguments: str) -> tuple[Exploration, BadAnswers]:
+    """One exploration that asks everything: its dump of all results, and every bad answer among them."""
+    path = trace.with_suffix(".violations")
+    path.unlink(missing_ok=True)
+    return explore(trace, *arguments, "--dump-violations", str(path), dump=True), _bad_answers_in(path)
+
+
+def _bad_answers_in(path: Path) -> BadAnswers:
+    """Reads what --dump-violations wrote, and removes the file."""
     found = BadAnswers(first={}, any={})
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
         match = re.fullmatch(r"(first|nested) (.*) (\d+) ([0-9a-f]*)", line)
