@@ -76,7 +76,7 @@ def test_a_known_bug_comes_to_a_few_operations_that_a_run_finds_again(
         "--out",
         str(tmp_path / "o"),
     ]
-    assert main([*words, "--format", "json", "--json", "--jobs", "1"]) == ExitCode.FINDINGS
+    assert main([*words, "--explain", "0", "--format", "json", "--json", "--jobs", "1"]) == ExitCode.FINDINGS
     assert json.loads(capsys.readouterr().out)["runs"][0]["coverage"]["kind"] == "complete"
     records = [finding_of(json.loads(path.read_text())) for path in (tmp_path / "o" / "findings").glob("*.json")]
     assert any(same_bug(found, original) for found in records)

@@ -274,7 +274,7 @@ def run_cli(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, J
 @pytest.mark.parametrize("name", ["torn_value", "not_idempotent", "recovery_failed_segv"])
 def test_powercut_reproduce_from_end_to_end(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
-    code, printed = run_cli(capsys, "run", "patterns:hardened", "--scenario", name, "--out", str(out))
+    code, printed = run_cli(capsys, "run", "patterns:hardened", "--scenario", name, "--explain", "0", "--out", str(out))
     assert code == ExitCode.FINDINGS
     files = [finding["file"] for run in printed["runs"] for finding in run["findings"]]
     assert files
@@ -291,7 +291,8 @@ def test_powercut_reproduce_from_end_to_end(name: str, tmp_path: Path, capsys: p
 def test_powercut_reproduce_after_a_fix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     scenario = "known_bugs/level/undo-log-not-replayed"
-    _, printed = run_cli(capsys, "run", "level:hardened", "--scenario", scenario, "--out", str(out))
+    words = ["--scenario", scenario, "--explain", "0", "--out", str(out)]
+    _, printed = run_cli(capsys, "run", "level:hardened", *words)
     path = Path(printed["runs"][0]["findings"][0]["file"])
     finding = json.loads(path.read_text(encoding="utf-8"))
     del finding["plan"]["target"]["options"]["bug"]
