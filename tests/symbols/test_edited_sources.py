@@ -36,7 +36,7 @@ CASES = {
 
 
 class Sources:
-    """The sources of a target in a folder of their own, and runs of what is built from them."""
+    """The sources of a target in a folder of their own, and runs of what `build` has built from them."""
 
     def __init__(self, name: str, folder: Path, *, chosen: Sequence[str] = ()) -> None:
         home = paths.home()
@@ -45,7 +45,6 @@ class Sources:
             shutil.copytree(home / "targets" / part, folder / "targets" / part)
         self.library = folder / f"libpowercut-{name}.so"
         self.scenarios = [str(self._planted(scenario)) for scenario in chosen or CASES[name]]
-        self.build()
 
     def _planted(self, name: str) -> Path:
         """The scenario with its bug as a setting, under a name of its own: a known bug is run by its own command."""
@@ -97,6 +96,7 @@ def test_an_edit_beside_findings_leaves_them_known(name: str, tmp_path: Path, mo
     require_engine()
     monkeypatch.chdir(tmp_path)
     sources = Sources(name, tmp_path / "sources")
+    sources.build()
     runs = sources.run(tmp_path / "before")
     sites = places(runs)
     count = sum(len(run["findings"]) for run in runs)

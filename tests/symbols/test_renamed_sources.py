@@ -62,6 +62,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         sources = Sources("patterns", Path("sources").absolute(), chosen=SCENARIOS)
+        sources.build()
         sources.run(folder / "out")
         assert main(["baseline", "update", "base.json", "--out", "out"]) == ExitCode.CLEAN
     return folder
