@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from powercut.base.exit_codes import ExitCode
-from tests.machines.merging import COMMAND, MINIMAL, left, powercut
+from powercut.cli.main import main
+from tests.machines.merging import COMMAND, MINIMAL, SCENARIO, left, powercut
 from tests.real_engine import require_engine
+
+Refusal = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
@@ -42,17 +46,24 @@ def test_two_shards_and_a_merge_leave_what_one_command_leaves(shards: Path, tmp_
     assert run["coverage"]["kind"] == "complete"
 
 
-def refusal(folder: Path, *folders: str) -> str:
-    done = powercut(folder, "merge", *folders)
-    assert done.returncode == ExitCode.USAGE, done.stdout
-    assert "Traceback" not in done.stderr
-    return done.stderr
+@pytest.fixture
+def refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Refusal:
+    """Runs a command, which must refuse its arguments, in this process, and returns what it says."""
+    require_engine()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "spread.toml").write_text(SCENARIO, encoding="utf-8")
+
+    def refused(*words: str) -> str:
+        assert main([*words]) == ExitCode.USAGE, words
+        return capsys.readouterr().err
+
+    return refused
 
 
-def test_what_does_not_fit_together_is_refused(shards: Path, tmp_path: Path) -> None:
+def test_what_does_not_fit_together_is_refused(shards: Path, tmp_path: Path, refusal: Refusal) -> None:
     first, second = out(shards, 1), out(shards, 2)
-    assert "of 2 shards 2 is missing" in refusal(tmp_path, first)
-    assert "there is no finished shard here" in refusal(tmp_path, first, str(tmp_path))
+    assert "of 2 shards 2 is missing" in refusal("merge", first)
+    assert "there is no finished shard here" in refusal("merge", first, str(tmp_path))
     other = tmp_path / "other"
     shutil.copytree(second, other)
     manifest = json.loads((other / "shard.json").read_text(encoding="utf-8"))
@@ -67,11 +78,10 @@ def test_what_does_not_fit_together_is_refused(shards: Path, tmp_path: Path) -> 
         ),
     ):
         (other / "shard.json").write_text(json.dumps({**manifest, **change}), encoding="utf-8")
-        assert said in refusal(tmp_path, first, str(other))
+        assert said in refusal("merge", first, str(other))
 
 
-def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
-    require_engine()
+def test_options_that_do_not_go_together_are_refused(refusal: Refusal) -> None:
     for options, said in (
         (("--shard", "1/2", "--cluster", "tcp://localhost:1"), "these do not go together"),
         (("--shard", "1/2", "--json"), "a shard makes no report"),
@@ -79,5 +89,4 @@ def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
         (("--shared", "there"), "a shared folder is for a cluster"),
         (("--shard", "3/2"), "is no shard"),
     ):
-        done = powercut(tmp_path, *COMMAND, *options)
-        assert done.returncode == ExitCode.USAGE and said in done.stderr, (options, done.stderr)
+        assert said in refusal(*COMMAND, *options), options
