@@ -12,7 +12,7 @@ from replayer.tests.engine import EngineModel, disagreement
 from replayer.tests.long_run import compare
 from replayer.tests.programs import generate
 
-SHRINKING_PROGRAMS = 1000
+SHRINKING_PROGRAMS = 400
 SEEDED_PROGRAMS = 2000
 LONG_PROGRAMS = 100_000
 PROGRAMS = st.randoms(use_true_random=False).map(generate)

@@ -14,7 +14,7 @@ from replayer.reference.program import LINE_SIZE, Event, Model, Program, Program
 from replayer.tests.engine import EngineModel, disagreement
 
 MAX_EVENTS, MAX_OPEN = 14, 8
-PROGRAMS, LONG_PROGRAMS = 1500, 100_000
+PROGRAMS, LONG_PROGRAMS = 600, 100_000
 WORD = 8
 
 

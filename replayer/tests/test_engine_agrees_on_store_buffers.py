@@ -15,8 +15,8 @@ from replayer.reference.threads import Frontier, History, Threads
 from replayer.tests.engine import EngineModel
 from replayer.tests.thread_programs import generate
 
-PROGRAMS = 80
-FLUSHING_PROGRAMS = 240
+PROGRAMS = 40
+FLUSHING_PROGRAMS = 120
 LONG_PROGRAMS = 50_000
 PUBLISHES = ["store", "clwb", "sfence", "store"]
 OPS = ("store",) * 4 + ("clwb",) * 3 + ("sfence",) * 3 + ("clflush", "mfence", "copy")
