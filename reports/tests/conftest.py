@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ CHROMIUM_OPTIONS = [
 ]
 
 Run = dict[str, Any]
+Open = Callable[..., Any]
 
 
 @pytest.fixture(scope="session")
@@ -70,3 +71,73 @@ def browser() -> Iterator[Any]:
         chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=CHROMIUM_OPTIONS)
         yield chromium
         chromium.close()
+
+
+#: Options of a page that can be changed while it lives, as a page has them that names none.
+CHANGED = {"color_scheme": "light", "reduced_motion": "null"}
+
+
+@pytest.fixture(scope="session")
+def kept_page(browser: Any) -> Any:
+    """The page that tests use one after another. A new page would cost each test a process of Chromium's."""
+    return browser.new_context().new_page()
+
+
+@pytest.fixture
+def open_address(browser: Any, kept_page: Any) -> Iterator[Open]:
+    """Opens addresses of files. At the end nothing may have been logged, thrown or asked for outside of `own`.
+
+    The first page of a test is the kept one. A page is new if it is to be `fresh`, or if it has options that Chromium
+    takes only when it makes a page.
+    """
+    complaints: list[str] = []
+    contexts = []
+    free = [kept_page]
+
+    def page_with(viewport: dict[str, int], fresh: bool, options: dict[str, Any]) -> Any:
+        if free and not fresh and options.keys() <= CHANGED.keys():
+            page = free.pop()
+            page.set_viewport_size(viewport)
+            page.emulate_media(media="null", **{**CHANGED, **options})
+            return page
+        context = browser.new_context(viewport=viewport, **options)
+        contexts.append(context)
+        return context.new_page()
+
+    def logged(message: Any) -> None:
+        complaints.append(f"console: {message.text}")
+
+    def thrown(error: Any) -> None:
+        complaints.append(f"error: {error}")
+
+    def asked(dialog: Any) -> None:
+        complaints.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def open_(
+        address: str, *, viewport: dict[str, int], own: str = "file:", fresh: bool = False, **options: Any
+    ) -> Any:
+        # The page itself, and what it makes in memory, are its own.
+        def requested(request: Any) -> None:
+            if not request.url.startswith((own, "data:", "blob:")):
+                complaints.append(f"request: {request.url}")
+
+        page = page_with(viewport, fresh, options)
+        watching = {"console": logged, "pageerror": thrown, "dialog": asked, "request": requested}
+        for event, watcher in watching.items():
+            page.on(event, watcher)
+            if page is kept_page:
+                watched.append((event, watcher))
+        page.goto(address)
+        return page
+
+    watched: list[tuple[str, Any]] = []
+    yield open_
+    for event, watcher in watched:
+        kept_page.remove_listener(event, watcher)
+    if watched:
+        kept_page.evaluate("window.localStorage.clear(), window.sessionStorage.clear()")
+        kept_page.goto("about:blank")
+    for context in contexts:
+        context.close()
+    assert complaints == []

@@ -1,7 +1,7 @@
 """The page of a finding in Chromium: the film strip by buttons, keys and slider, copying, the page without script."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +18,15 @@ Open = Callable[..., Any]
 
 
 @pytest.fixture
-def open_finding(browser: Any, tmp_path: Path, sample_runs: list[Raw], explained: Raw) -> Iterator[Open]:
+def open_finding(open_address: Open, tmp_path: Path, sample_runs: list[Raw], explained: Raw) -> Open:
     """A report whose one finding is `explained`; at the end nothing may have been logged."""
-    complaints: list[str] = []
-    contexts = []
 
     def open_report(**options: Any) -> Any:
         run = next(run for run in sample_runs if run["findings"])
         path = html.write_report(runs_of([{**run, "findings": [explained]}]), tmp_path / "out", title="One finding")
-        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
-        page.goto(path.as_uri() + "#run-1-1")
-        return page
+        return open_address(path.as_uri() + "#run-1-1", **{"viewport": {"width": 1200, "height": 900}, **options})
 
-    yield open_report
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    return open_report
 
 
 FILM = "#run-1-1-film"

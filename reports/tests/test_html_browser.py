@@ -5,7 +5,7 @@ Every page is watched: one message on the console, one script error or one reque
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -33,29 +33,14 @@ HOSTILE = [
 
 
 @pytest.fixture
-def open_page(browser: Any, tmp_path: Path) -> Iterator[Open]:
-    """Writes a report of some runs and opens it; at the end nothing may have been logged or loaded."""
-    complaints: list[str] = []
-    contexts = []
+def open_page(open_address: Open, tmp_path: Path) -> Open:
+    """Writes a report of some runs and opens it; it may ask for nothing but itself."""
 
     def open_report(runs: list[Raw], fragment: str = "", **options: Any) -> Any:
-        path = html.write_report(runs_of(runs), tmp_path / "out", title="Report under test")
-        context = browser.new_context(viewport={"width": 1200, "height": 800}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        # The page itself, and what it makes in memory, are its own.
-        own = (path.as_uri(), "data:", "blob:")
-        page.on("request", lambda r: None if r.url.startswith(own) else complaints.append(f"request: {r.url}"))
-        page.goto(path.as_uri() + fragment)
-        return page
+        address = html.write_report(runs_of(runs), tmp_path / "out", title="Report under test").as_uri()
+        return open_address(address + fragment, own=address, viewport={"width": 1200, "height": 800}, **options)
 
-    yield open_report
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    return open_report
 
 
 def shown_runs(page: Any) -> list[str]:
@@ -343,7 +328,7 @@ def test_without_javascript_the_text_is_all_there(open_page: Open, sample_runs: 
 def test_two_hundred_findings_open_quickly(open_page: Open, sample_runs: list[Raw]) -> None:
     run = next(run for run in sample_runs if run["findings"])
     run["findings"] = [{**finding, "fingerprint": f"{n:08x}"} for n in range(100) for finding in run["findings"]]
-    page = open_page([run])
+    page = open_page([run], fresh=True)
     timing = page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
     assert page.locator("#bugs tbody tr").count() == 100
     # Far above what it takes (a fifth of a second), far below what annoys: no timed test, a guard.

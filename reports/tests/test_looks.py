@@ -19,6 +19,7 @@ from reports.tests.typed import runs_of
 pytestmark = pytest.mark.browser
 
 Raw = dict[str, Any]
+Open = Callable[..., Any]
 LOOKS = Path(__file__).parent / "data" / "looks"
 GRID = (40, 30)
 #: Share of the ink of both pictures that may be elsewhere. Other versions of the fonts move less than half of that
@@ -60,18 +61,17 @@ def moved(one: list[int], other: list[int]) -> float:
 
 
 @pytest.fixture
-def shoot(browser: Any, sample_runs: list[Raw], tmp_path: Path) -> Callable[..., bytes]:
+def shoot(open_address: Open, sample_runs: list[Raw], tmp_path: Path) -> Callable[..., bytes]:
     def picture(view: str, *, styled: bool = True) -> bytes:
         fragment, scheme, (width, height) = VIEWS[view]
         path = html.write_report(runs_of(sample_runs), tmp_path, title="powercut: level")
-        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-        page.goto(path.as_uri() + fragment)
+        viewport = {"width": width, "height": height}
+        page = open_address(path.as_uri() + fragment, viewport=viewport, color_scheme=scheme)
         if not styled:
             page.evaluate("document.styleSheets[0].disabled = true")
         page.evaluate("document.fonts.ready")
         page.wait_for_timeout(150)
         png: bytes = page.screenshot()
-        page.close()
         return png
 
     return picture

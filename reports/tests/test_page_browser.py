@@ -1,7 +1,7 @@
 """Uses a report in Chromium as readers of many bugs do: first screen, filters, sorting, stale links, definitions."""
 
 import runpy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -28,25 +28,14 @@ NODES = """() => {
 
 
 @pytest.fixture
-def open_page(browser: Any, tmp_path: Path) -> Iterator[Open]:
+def open_page(open_address: Open, tmp_path: Path) -> Open:
     """Writes a report and opens it; at the end nothing may have been logged or thrown."""
-    complaints: list[str] = []
-    contexts = []
 
     def open_report(runs: list[Raw], address: str = "", **options: Any) -> Any:
         path = html.write_report(runs_of(runs), tmp_path, title="Report under test")
-        context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
-        page.goto(path.as_uri() + address)
-        return page
+        return open_address(path.as_uri() + address, **{"viewport": {"width": 1400, "height": 900}, **options})
 
-    yield open_report
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    return open_report
 
 
 def wait_until(page: Any, holds: str) -> None:
