@@ -120,9 +120,13 @@ class Program : Token {
   bool comes_again(const Live& live) {
     if (live.stack == 0) return false;
     const StackBounds& bounds = stack_bounds();
-    if (live.stack < bounds.low || live.stack >= bounds.high || bounds.high - live.stack > kDeepest) return false;
+    // The C library's descriptor of a thread lies at the top of the thread's stack. The kernel keeps the number of the
+    // processor there (rseq), which changes whenever the thread moves to another one.
+    const auto descriptor = static_cast<uint64_t>(me().handle);
+    const uint64_t high = descriptor >= bounds.low && descriptor < bounds.high ? descriptor : bounds.high;
+    if (live.stack < bounds.low || live.stack >= high || high - live.stack > kDeepest) return false;
     uint64_t hash = mixed(memory_.value(), live.registers, 6 * sizeof(uint64_t));
-    hash = mixed(mixed(hash, live.stack), reinterpret_cast<const void*>(live.stack), bounds.high - live.stack);
+    hash = mixed(mixed(hash, live.stack), reinterpret_cast<const void*>(live.stack), high - live.stack);
     Thread& self = me();
     const size_t known = std::min(self.turns, kTurns);
     if (std::find(self.turn.begin(), self.turn.begin() + known, hash) != self.turn.begin() + known) return true;
