@@ -232,7 +232,7 @@ def test_a_planted_bug_is_new_and_then_fixed(
     text = toml_text.render(known.content.model_copy(update={"name": "planted"}))
     buggy, _, table = text.partition("[known_bug]\n")
     scenario = tmp_path / "planted.toml"
-    judged = ["level:published", "--scenario", "duplicates_*", "--scenario", "./planted.toml"]
+    judged = ["level:published", "--scenario", "duplicates_*", "--scenario", "./planted.toml", "--explain", "0"]
 
     scenario.write_text(buggy)
     assert run_json(capsys, *judged)[0] == ExitCode.FINDINGS

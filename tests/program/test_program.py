@@ -35,7 +35,7 @@ def test_both_tracers_see_the_same_images(kv: Kv) -> None:
 @pytest.mark.parametrize("program", BUILDS)
 def test_a_missing_flush_is_found_with_its_line(kv: Kv, program: str) -> None:
     kv.bug("order")
-    answer = kv.judge(program)
+    answer = kv.judge(program, "--explain", "0")
     assert (answer.code, answer.run["verdict"]) == (1, "inconsistent")
     sites = {site for item in answer.run["findings"] for site in (item["store_site"], item["lost_site"]) if site}
     assert {item["invariant"] for item in answer.run["findings"]} == {"recovery-failed"}
@@ -49,7 +49,7 @@ def test_only_the_output_shows_an_operation_that_was_lost(kv: Kv, program: str) 
     kv.bug("unflushed")
     alone = kv.judge(program).run
     assert (alone["verdict"], alone["coverage"]["acknowledged"]) == ("consistent", False)
-    run = kv.judge(program, "--dump", f"{program} dump pool").run
+    run = kv.judge(program, "--dump", f"{program} dump pool", "--explain", "0").run
     assert run["coverage"]["acknowledged"]
     assert {item["invariant"] for item in run["findings"]} == {"lost-item"}
 
@@ -78,15 +78,13 @@ def test_with_keep_pool_the_pool_stays_as_the_program_left_it(kv: Kv) -> None:
 
 def test_state_of_an_earlier_run_the_second_run_of_a_command_finds_what_the_first_has_found(kv: Kv) -> None:
     kv.bug("order")
-    first = kv.judge().run
+    first, second = kv.judge().run, kv.judge("./kv", "--explain", "0").run
     assert not kv.pool.exists()
-    assert [item["fingerprint"] for item in kv.judge().run["findings"]] == [
-        item["fingerprint"] for item in first["findings"]
-    ]
+    assert [item["fingerprint"] for item in second["findings"]] == [item["fingerprint"] for item in first["findings"]]
     # A pool that was there is put back, with its name, its permissions and its contents.
     kv.pool.write_bytes(bytes(64) + b"mine" + bytes(8124))
     kv.pool.chmod(0o600)
-    kv.judge()
+    kv.judge("./kv", "--explain", "0")
     assert kv.pool.read_bytes() == bytes(64) + b"mine" + bytes(8124)
     assert kv.pool.stat().st_mode & 0o777 == 0o600
     assert not list(kv.folder.glob(".pool*"))
@@ -98,14 +96,14 @@ def test_a_trace_of_a_program_is_explored_later_and_elsewhere(kv: Kv) -> None:
     assert recorded.code == 0
     assert "powercut explore run.pct --recover" in recorded.err
     assert not kv.pool.exists()
-    answer = kv.cli("explore", "run.pct", "--recover", "./kv check pool", "--format", "text")
+    answer = kv.cli("explore", "run.pct", "--recover", "./kv check pool", "--explain", "0", "--format", "text")
     assert answer.code == 1
     assert "recovery-failed" in answer.out
 
 
 def test_a_finding_is_reproduced_and_its_image_written(kv: Kv) -> None:
     kv.bug("order")
-    file = kv.judge().run["findings"][0]["file"]
+    file = kv.judge("./kv", "--explain", "0").run["findings"][0]["file"]
     answer = kv.cli("reproduce", file, "--image-out", "image")
     assert (answer.code, "The finding holds." in answer.err) == (1, True)
     image = kv.folder / "image"
@@ -123,7 +121,7 @@ def test_a_finding_is_reproduced_and_its_image_written(kv: Kv) -> None:
 
 def test_a_finding_that_does_not_fit_its_trace_is_refused(kv: Kv) -> None:
     kv.bug("order")
-    file = Path(kv.judge().run["findings"][0]["file"])
+    file = Path(kv.judge("./kv", "--explain", "0").run["findings"][0]["file"])
     record = json.loads(file.read_text())
     line = next(line for line in record["image"] if line["candidates"] > 1)
     line["bytes"] = "ff" * 64

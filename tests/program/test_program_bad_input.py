@@ -121,9 +121,10 @@ def test_libraries_that_the_compiler_pass_did_not_see_are_named(kv: Kv) -> None:
 
 def test_a_shell_that_a_program_takes_the_place_of_is_followed(kv: Kv) -> None:
     kv.bug("order")
-    plain = kv.judge("./kv-plain", "--tracer", "valgrind")
+    unexplained = ("--tracer", "valgrind", "--explain", "0")
+    plain = kv.judge("./kv-plain", *unexplained)
     words = ["--record", "sh -c 'exec ./kv-plain run pool'", "--recover", "sh -c 'exec ./kv-plain check pool'"]
-    shell = kv.judge("./kv-plain", *words, "--tracer", "valgrind")
+    shell = kv.judge("./kv-plain", *words, *unexplained)
     assert shell.code == plain.code == 1
     assert shell.run["crash_states"] == plain.run["crash_states"]
 
@@ -138,7 +139,7 @@ def test_a_script_does_not_hide_that_its_programs_are_not_recorded(kv: Kv) -> No
 
 def test_a_static_program_is_recorded_and_judged(kv: Kv) -> None:
     kv.bug("order")
-    answer = kv.cli("run", *kv.arguments("./kv-static"))
+    answer = kv.cli("run", *kv.arguments("./kv-static", "--explain", "0"))
     assert answer.code == 1
     assert "statically linked" in answer.out
 

@@ -53,6 +53,7 @@ def judged(
     assert "inline assembly, and libraries that are not rebuilt, are not seen" in capsys.readouterr().err
     check = f"{program} check {pool}" if create else "true"
     command = ["run", "--record", f"{program} run {pool}", "--recover", check, "--pool", str(pool), "--json"]
+    command += ["--explain", "0"]
     command += ["--setup", f"{program} create {pool}"] if create else []
     code = main([*command, "--out", str(folder / "out")])
     return code, json.loads(capsys.readouterr().out)["runs"][0]

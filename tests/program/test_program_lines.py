@@ -76,7 +76,7 @@ def test_a_limit_ends_the_search_and_says_so(kv: Kv) -> None:
 
 def test_what_cannot_be_minimised_is_told(kv: Kv) -> None:
     kv.bug("order")
-    file = kv.judge().run["findings"][0]["file"]
+    file = kv.judge("./kv", "--explain", "0").run["findings"][0]["file"]
     assert "--ops-file FILE" in kv.refused("minimise", file)
     build(kv)
     (kv.folder / "lines").write_text("seal 3\nput 3 77\n")
