@@ -26,7 +26,7 @@ from tests.program.straight_judge import Script, Writer, perform, text_of
 from tests.program.straight_line import WORD, layout
 from tests.program.straight_reference import Case, Expected, expected
 
-PROGRAMS, LONG_PROGRAMS = 48, 2000
+PROGRAMS, LONG_PROGRAMS = 24, 2000
 PERFORMED = 200  # scripts of commands
 
 

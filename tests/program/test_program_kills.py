@@ -15,7 +15,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -26,7 +26,7 @@ import pytest
 from tests.interruptible import interruptible
 from tests.program.program_mode import CLI, build, environment
 
-KILLS, LONG_KILLS, EXPLAINED = 5, 100, 4
+LONG_KILLS, LONG_EXPLAINED = 100, 4
 SHARED = Path("/dev/shm")
 #: Names the processes of one run, whatever they have become.
 MARK = "POWERCUT_TEST_KILLS"
@@ -176,9 +176,8 @@ def as_it_is(pool: Path) -> tuple[object, ...]:
     return pool.read_bytes(), status.st_ino, status.st_mode, status.st_mtime_ns
 
 
-def kill(house: House, random: Random) -> tuple[str, list[str]]:
+def kill(house: House, random: Random, way: str) -> tuple[str, list[str]]:
     """One run that is killed: how, and what is wrong afterwards."""
-    way = random.choice(list(WAYS))
     number = random.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGTERM))
     moment = random.uniform(0, 1.05 * house.duration(way))
     pool, shared = as_it_is(house.pool), shared_files()
@@ -216,28 +215,24 @@ def afterwards(
     return wrong
 
 
-def kills(house: House, random: Random, count: int) -> None:
+def kills(house: House, random: Random, ways: Iterable[str], *, again: Iterable[str]) -> None:
+    """Kills a run of each of `ways`; afterwards, a run of each of `again` is as good as the one before."""
     wrong = []
-    for _ in range(count):
-        how, left = kill(house, random)
+    for way in ways:
+        how, left = kill(house, random, way)
         print(how, *left, sep="; ", flush=True)
         wrong += [f"{how}: {text}" for text in left]
-    # And the next run is as good as the one before.
-    for way, (_, counts) in house.whole.items():
-        if house.undisturbed(way)[1] != counts:
-            wrong.append(f"{way}: another result")
+    wrong += [f"{way}: another result" for way in again if house.undisturbed(way)[1] != house.whole[way][1]]
     assert wrong == [], "\n".join(wrong)
 
 
 @pytest.mark.slow
 def test_nothing_is_left_of_a_run_that_is_killed(house: House) -> None:
-    kills(house, Random(2026), KILLS)
+    kills(house, Random(2026), WAYS, again=["compiled"])
 
 
-@pytest.mark.slow
-def test_nothing_is_left_of_a_run_that_is_interrupted_while_it_explains(house: House) -> None:
-    """The engine that looks for a cause is another one than the engine that explores, and dies of the signal."""
-    for _ in range(EXPLAINED):
+def interrupted_explanations(house: House, count: int) -> None:
+    for _ in range(count):
         pool, shared = as_it_is(house.pool), shared_files()
         process = house.start("compiled")
         assert wait_until(lambda: any(" program-judge " in line for line in house.processes()))
@@ -245,6 +240,18 @@ def test_nothing_is_left_of_a_run_that_is_interrupted_while_it_explains(house: H
         assert afterwards(house, process, signal.SIGTERM, pool, shared) == []
 
 
+@pytest.mark.slow
+def test_nothing_is_left_of_a_run_that_is_interrupted_while_it_explains(house: House) -> None:
+    """The engine that looks for a cause is another one than the engine that explores, and dies of the signal."""
+    interrupted_explanations(house, 1)
+
+
+@pytest.mark.long
+def test_nothing_is_left_of_more_runs_that_are_interrupted_while_they_explain(house: House) -> None:
+    interrupted_explanations(house, LONG_EXPLAINED)
+
+
 @pytest.mark.long
 def test_nothing_is_left_of_many_runs_that_are_killed(house: House) -> None:
-    kills(house, Random(2027), LONG_KILLS)
+    random = Random(2027)
+    kills(house, random, random.choices(list(WAYS), k=LONG_KILLS), again=WAYS)

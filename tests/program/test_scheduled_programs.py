@@ -91,7 +91,7 @@ def test_dumps_that_are_not_judged_where_operations_overlap_are_not_complete(kv:
     assert coverage["reason"] in answer.run["not_checked"]["notes"]
 
 
-@pytest.mark.parametrize("source", ["resize.c", "lookup.c"])
+@pytest.mark.parametrize("source", [pytest.param("resize.c", marks=pytest.mark.long), "lookup.c"])
 def test_a_dump_that_no_order_explains_is_explained_in_its_schedule(kv: Kv, source: str) -> None:
     """The trace of the schedule lacks other orders of the operations, and the trace that it was taken from has them."""
     build(kv.folder, source, "-DBUG")
