@@ -18,7 +18,7 @@ def judged(kv: Kv, build: str, *flags: str) -> Answer:
     # Without Valgrind's help: a recovery that cannot be followed has no reads to tell.
     kv.monkeypatch.setenv("POWERCUT_VALGRIND", str(Path("/no/such/valgrind")))
     commands = ["--record", "./llvm run pool", "--recover", f"./{build} check pool", "--pool", "pool"]
-    return kv.cli("run", *commands, "--explain", "0", "--images", "64", "--budget", "3s", "--format", "text", "--json")
+    return kv.cli("run", *commands, "--explain", "0", "--images", "64", "--budget", "30s", "--format", "text", "--json")
 
 
 @pytest.mark.parametrize("build", ["llvm", "plain"])
