@@ -16,8 +16,8 @@ from powercut.base import paths
 from tests.docs.typed_pages import assert_shown, indented_steps, shell_environment, words
 
 EXAMPLES = paths.home() / "docs" / "examples"
-#: Some thousand images of 8 MiB, twice; some hundred Pythons.
-LONG = ("libpmemobj", "tinydb")
+#: Pages whose images are large or many.
+LONG = ("libpmemobj", "libart", "gdbm", "tinydb")
 #: Programs of others, and the package that each is from.
 PACKAGES = {"bbolt": "golang-github-coreos-bbolt-dev", "gdbm": "libgdbm-dev", "libart": "libpmemobj-dev"}
 #: ASCII alone: `lower` knows other letters.

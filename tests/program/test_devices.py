@@ -101,10 +101,12 @@ def test_each_call_writes_syncs_and_changes_the_size_as_it_should(calls: Calls) 
 
 #: How many random programs, of how many sectors, on which device.
 RANDOM = [
-    pytest.param("llvm", 300, 512, 1, id="llvm"),
-    pytest.param("valgrind", 60, 512, 1, id="valgrind"),
-    pytest.param("llvm", 40, 512, 4, id="units"),
-    pytest.param("llvm", 30, 4096, 1, id="large-sectors"),
+    pytest.param("llvm", 100, 512, 1, id="llvm"),
+    pytest.param("valgrind", 25, 512, 1, id="valgrind"),
+    pytest.param("llvm", 20, 512, 4, id="units"),
+    pytest.param("llvm", 15, 4096, 1, id="large-sectors"),
+    pytest.param("llvm", 300, 512, 4, id="units-long", marks=pytest.mark.long),
+    pytest.param("llvm", 300, 4096, 1, id="large-sectors-long", marks=pytest.mark.long),
     *(
         pytest.param(tracer, 1500, 512, unit, id=f"{tracer}-{unit}-long", marks=pytest.mark.long)
         for tracer in TRACERS
@@ -170,7 +172,10 @@ def test_images_that_recovery_cannot_tell_apart_are_not_run(calls: Calls) -> Non
 #: Recovery's own steps: writes over and across sectors, with a sync between and without one.
 RECOVERIES = [
     ["pwrite 0 600 90", "pwrite 1024 512 91", "fsync", "pwrite 700 9 92"],
-    ["pwrite 1500 30 93", "o_dsync 512 40 94", "pwrite 500 40 95", "ftruncate 1000", "pwrite 900 200 96"],
+    pytest.param(
+        ["pwrite 1500 30 93", "o_dsync 512 40 94", "pwrite 500 40 95", "ftruncate 1000", "pwrite 900 200 96"],
+        marks=pytest.mark.long,
+    ),
     pytest.param(
         ["pwritev 100 1200 97", "fdatasync", "truncate 300", "fallocate 0 2000", "writev 0 1100 98"],
         marks=pytest.mark.long,
@@ -220,6 +225,7 @@ def test_a_recovery_whose_writes_are_not_recorded_is_not_cut_completely(calls: C
     assert "mmap with MAP_SHARED and PROT_WRITE" in "\n".join(answer.run["not_checked"]["notes"]), answer
 
 
+@pytest.mark.parametrize("calls", ["llvm"], indirect=True)
 @pytest.mark.parametrize("bug", [False, True])
 def test_a_recovery_that_takes_its_log_away_too_early_needs_two_cuts(calls: Calls, bug: bool) -> None:
     program = calls.folder / "redo"
@@ -229,7 +235,7 @@ def test_a_recovery_that_takes_its_log_away_too_early_needs_two_cuts(calls: Call
     record = ["--record", "./redo run device", "--device", "device", "--format", "text"]
     commands = ["--recover", "./redo recover device", "--dump", "./redo dump device"]
     assert calls.kv.cli("run", *record, *commands).code == 0
-    answer = calls.kv.cli("run", *record, *commands, "--nested", "1", "--json")
+    answer = calls.kv.cli("run", *record, *commands, "--nested", "1", "--explain", "0", "--json")
     assert (answer.code, answer.run["coverage"]["kind"], answer.run["coverage"]["nested_complete"]) == (
         int(bug),
         "complete",

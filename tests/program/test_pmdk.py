@@ -109,12 +109,12 @@ QUICK = (
     # Its store is the first after a jump that Valgrind has followed; it was placed where the jump is.
     Misuse(map=ATOMIC, bug="mark-not-persisted", operation="insert 9 90", invariant="recovery-failed",
            says="counts 2 items and holds 3", line="root->count_uncertain = 1;"),
+)  # fmt: skip
+LONG = (
     Misuse(map=ATOMIC, bug="drain-dropped", operation="update 1 11", invariant="lost-item",
            says="'1=11' is missing, and there is '1=10'", line="*field = value;"),
     Misuse(map=ATOMIC, bug="constructor-not-persisted", operation="insert 9 90", invariant="recovery-failed",
            says="has the label", line="memcpy(entry->label, label, sizeof(label));"),
-)  # fmt: skip
-LONG = (
     Misuse(map=TX, bug="count-not-added", operation="insert 9 90", invariant="recovery-failed",
            says="counts 3 items and holds 2", line="root->count += 1;"),
     Misuse(map=TX, bug="head-added-late", operation="insert 9 90", invariant="recovery-failed",
