@@ -163,6 +163,18 @@ def test_retries_are_waiting(kv: Kv, how: str, bug: tuple[str, ...]) -> None:
     assert answer.run["coverage"]["schedules"]["complete"], answer.run["coverage"]
 
 
+def test_a_loop_waits_on_whichever_processor_its_turns_run(kv: Kv) -> None:
+    """The kernel keeps the number of the processor at the end of a thread's stack, which is no part of its state."""
+    build(kv.folder, "retries.cc")
+    searches = []
+    for how in ("moving", "staying"):
+        words = ["--record", f"./prog {how} pool", "--recover", "./prog check pool", "--pool", "pool"]
+        answer = kv.cli("run", *words, "--threads", "scheduled", "--format", "text", "--json")
+        assert answer.code == 0, answer
+        searches.append(answer.run["coverage"]["schedules"]["schedules"])
+    assert searches[0] == searches[1] > 1
+
+
 @pytest.mark.parametrize(
     ("what", "told"),
     [("call", "a thread that had to go on waits in a system call"), ("many", "it starts more than 15 threads")],

@@ -1,5 +1,6 @@
 // Threads that wait for a lock by trying again: `retries HOW POOL`. Each tries in another way.
 #include <pthread.h>
+#include <sched.h>
 #include <time.h>
 #include <x86intrin.h>
 
@@ -64,6 +65,11 @@ static void lock_by_count() {
   }
 }
 
+// For each processor: the processors on which a thread that runs there may go on.
+static cpu_set_t next_to[CPU_SETSIZE];
+static void lock_by_moving() {
+  while (!mutex.try_lock()) sched_setaffinity(0, sizeof(cpu_set_t), &next_to[sched_getcpu()]);
+}
 static int locked(void (*lock)()) {
   std::thread others[2];
   for (std::thread& other : others) {
@@ -79,6 +85,17 @@ static int locked(void (*lock)()) {
   }
   for (std::thread& other : others) other.join();
   return 0;
+}
+
+// `moves`: a thread is on another processor at each turn of its loop.
+static int moved(bool moves) {
+  cpu_set_t processors;
+  sched_getaffinity(0, sizeof processors, &processors);
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    next_to[i] = processors;
+    if (moves && CPU_COUNT(&processors) > 1) CPU_CLR(i, &next_to[i]);
+  }
+  return locked(lock_by_moving);
 }
 
 // Each turn takes a lock and gives it back.
@@ -107,6 +124,8 @@ int main(int argc, char** argv) {
   if (is("cycles")) return locked(lock_by_cycles);
   if (is("sleep")) return locked(lock_by_sleep);
   if (is("count")) return locked(lock_by_count);
+  if (is("moving")) return moved(true);
+  if (is("staying")) return moved(false);
   if (is("poll")) return polled();
   return 2;
 }
