@@ -20,8 +20,6 @@ from powercut.symbols.place_identity import told
 from powercut_records.finding import Fault, FindingRecord, Store
 
 DIGITS = 12
-#: Raised when the same finding gets another name than before: baselines and suppressions name findings by it.
-FINGERPRINT_VERSION = 2
 _LOST_FIRST = ("lost", "torn", "persisted")
 
 

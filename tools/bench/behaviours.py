@@ -15,8 +15,6 @@ from powercut.scenarios import catalog, plan, targets
 from tools.bench import process as bench_process
 from tools.bench.page import table
 
-#: The project's goal.
-MOST_EXECUTIONS_PER_BEHAVIOUR = 1.05
 _BUDGET = "120s"
 
 

@@ -12,8 +12,6 @@ from tools.bench.page import table
 
 PROGRAM = "powercut-bench-execution"
 SCENARIOS = ("ycsb-load-10k", "ycsb-a-10k")
-#: The project's goal for the execution as a whole.
-MOST_RATIO = 3.0
 PARTS = ("recovery", "key", "region", "execution")
 
 

@@ -18,8 +18,6 @@ from tools.bench.plot import Panel, svg
 
 SIZES = {"10k": 10_000, "100k": 100_000, "1m": 1_000_000}
 MIXES = ("load", "a")
-#: The goal for 10^6 operations against 10^5.
-MOST_RATIO = 12.0
 
 
 def measure(*, full: bool, jobs: int) -> dict[str, Any]:

@@ -8,8 +8,6 @@ from tools.bench import program as bench_program
 from tools.bench.page import table
 
 PROGRAM = "powercut-bench-program"
-#: The project's goal for a small program with a pool of 1 MiB.
-LEAST_PER_SECOND = 2000
 CASES = {
     "forked_1_mib_dense": "fork server, 1 MiB pool, all pages with data",
     "forked_8_mib_sparse": "fork server, 8 MiB pool, one page in 16 with data",
