@@ -60,6 +60,15 @@ class Counters : public Slots {
   std::mutex mutex_;
 };
 
+// With BUG 1 a lookup takes no lock.
+class LooseLookups : public Counters {
+ public:
+  using Counters::Counters;
+  std::unique_lock<std::mutex> locked_to_read() override {
+    return BUG ? std::unique_lock<std::mutex>() : Counters::locked_to_read();
+  }
+};
+
 }  // namespace powercut::regression
 
 // The last line of a pair.

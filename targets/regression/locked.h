@@ -8,15 +8,11 @@
 
 namespace powercut::regression {
 
-class Locked : public Slots {
+class Locked : public SharedSlots {
  public:
-  using Slots::Slots;
+  using SharedSlots::SharedSlots;
   std::mutex mutex;
 
-  static void declare(powercut_traits* traits) {
-    Slots::declare(traits);
-    traits->thread_safe = 1;
-  }
   powercut_status insert(powercut_bytes key, powercut_bytes value) override {
     const std::lock_guard lock(mutex);
     return Slots::insert(key, value);

@@ -96,6 +96,13 @@ class Slots : public powercut_table {
     publish(slot);
     return POWERCUT_OK;
   }
+  // With BUG 1 the item is published before it is written.
+  void put(Slot* slot, powercut_bytes key, powercut_bytes value) {
+    if (BUG) publish(slot);
+    write_item(slot, key, value);
+    pmem::persist(slot, sizeof *slot);
+    if (!BUG) publish(slot);
+  }
   virtual powercut_status update(powercut_bytes, powercut_bytes) { return POWERCUT_UNSUPPORTED; }
   virtual powercut_status erase(powercut_bytes key) {
     Slot* slot = find(key);
@@ -117,6 +124,16 @@ class Slots : public powercut_table {
       if (item(context, key, {slots[i].value, value_size}) != 0) break;
     }
     return POWERCUT_OK;
+  }
+};
+
+// Threads may share it.
+class SharedSlots : public Slots {
+ public:
+  using Slots::Slots;
+  static void declare(powercut_traits* traits) {
+    Slots::declare(traits);
+    traits->thread_safe = 1;
   }
 };
 
@@ -175,6 +192,8 @@ const powercut_target* target_of() {
 }
 
 }  // namespace powercut::regression
+
+using namespace powercut;  // a pair is one source, and its header is included nowhere else
 
 // The last line of a pair.
 #define POWERCUT_PAIR(Table)                                                                  \

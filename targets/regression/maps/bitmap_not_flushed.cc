@@ -9,10 +9,7 @@
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::Blocks {
- public:
+struct Map final : regression::Blocks {
   using Blocks::Blocks;
   void take(uint64_t number) override {
     if (!BUG) return Blocks::take(number);

@@ -9,10 +9,7 @@
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::Blocks {
- public:
+struct Map final : regression::Blocks {
   using Blocks::Blocks;
   powercut_status erase(powercut_bytes key) override {
     if (!BUG) return Blocks::erase(key);

@@ -9,11 +9,8 @@
 
 namespace {
 
-using namespace powercut;
-
 // Slots from word[0] on are never looked at.
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   Map(powercut_pool pool, const powercut_config& config) : Slots(pool, config) {}
   uint64_t* end() { return &root->word[0]; }
 

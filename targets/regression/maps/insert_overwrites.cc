@@ -8,10 +8,7 @@
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   regression::Slot* find_free() override {
     regression::Slot* free = Slots::find_free();

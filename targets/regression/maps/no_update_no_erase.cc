@@ -6,10 +6,7 @@
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   void publish(regression::Slot* slot) override {
     pmem::atomic_store(&slot->used, uint64_t{1});

@@ -14,15 +14,11 @@ namespace pmem = powercut::pmem;
 
 namespace {
 
-struct Table : Slots {
-  using Slots::Slots;
+struct Table : SharedSlots {
+  using SharedSlots::SharedSlots;
   std::mutex mutex;
   static powercut_status check(const powercut_config& config) {
     return config.key_size == 12 && config.value_size == 24 ? POWERCUT_OK : POWERCUT_BAD_CONFIG;
-  }
-  static void declare(powercut_traits* traits) {
-    Slots::declare(traits);
-    traits->thread_safe = 1;
   }
   powercut_status insert(powercut_bytes key, powercut_bytes value) override {
     const std::lock_guard lock(mutex);

@@ -6,12 +6,9 @@
 
 namespace {
 
-using namespace powercut;
-
 constexpr powercut_sizes kSizes[] = {{8, 72}, {0, 0}};
 
-class Map final : public regression::ValuesApart {
- public:
+struct Map final : regression::ValuesApart {
   using ValuesApart::ValuesApart;
 
   static powercut_status check(const powercut_config& config) {

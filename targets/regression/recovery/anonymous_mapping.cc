@@ -34,15 +34,7 @@ struct Table : Slots {
   powercut_status insert(powercut_bytes key, powercut_bytes value) override {
     Slot* slot = find_free();
     if (slot == nullptr) return POWERCUT_FULL;
-#if BUG
-    publish(slot);
-    write_item(slot, key, value);
-    powercut::pmem::persist(slot, sizeof *slot);
-#else
-    write_item(slot, key, value);
-    powercut::pmem::persist(slot, sizeof *slot);
-    publish(slot);
-#endif
+    put(slot, key, value);
     index[slot - slots] = 1;
     return POWERCUT_OK;
   }

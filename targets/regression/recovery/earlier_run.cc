@@ -7,12 +7,9 @@
 
 namespace {
 
-using namespace powercut;
-
 uint64_t in_use = 0;
 
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   void format() override {
     Slots::format();

@@ -7,10 +7,7 @@
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   powercut_status recover() override {
     const powercut_status status = Slots::recover();

@@ -9,10 +9,7 @@
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   powercut_status recover() override {
     if (BUG && slots[0].used == 1) pause();

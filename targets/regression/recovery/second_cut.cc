@@ -9,11 +9,8 @@
 
 namespace {
 
-using namespace powercut;
-
 // One log entry, in root: word[0] is the slot + 1, and what stood there in the line behind the slots.
-class Map final : public regression::ValuesApart {
- public:
+struct Map final : regression::ValuesApart {
   using ValuesApart::ValuesApart;
   uint8_t* logged() { return reinterpret_cast<uint8_t*>(slots + regression::kSlots); }
   // The value of a slot has two lines of its own, so that it can be torn.

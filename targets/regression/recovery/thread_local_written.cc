@@ -39,15 +39,7 @@ struct Table : Slots {
     Slot* slot = find_free();
     if (slot == nullptr) return POWERCUT_FULL;
     errno = 0;
-#if BUG
-    publish(slot);  // and then what it publishes
-    write_item(slot, key, value);
-    powercut::pmem::persist(slot, sizeof *slot);
-#else
-    write_item(slot, key, value);
-    powercut::pmem::persist(slot, sizeof *slot);
-    publish(slot);
-#endif
+    put(slot, key, value);
     return POWERCUT_OK;
   }
 };

@@ -9,8 +9,6 @@
 
 namespace {
 
-using namespace powercut;
-
 constexpr uint64_t kCheck = 0x5F43484543;
 
 // Behind the slots: a node, and the second count, each in a line of its own.
@@ -24,8 +22,7 @@ template <typename Word>
   (void)*reinterpret_cast<volatile Word*>(8);
 }
 
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   Line* lines() { return reinterpret_cast<Line*>(slots + regression::kSlots); }
   uint64_t* named() { return &root->word[0]; }

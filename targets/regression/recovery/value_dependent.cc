@@ -7,10 +7,7 @@
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::ValuesApart {
- public:
+struct Map final : regression::ValuesApart {
   using ValuesApart::ValuesApart;
   // The value, in the line behind the slots that belongs to the slot.
   uint8_t* value_of(const regression::Slot* slot) override { return lines_of(slot, 1); }

@@ -6,12 +6,9 @@
 
 namespace {
 
-using namespace powercut;
-
 constexpr uint64_t kFar = 512 << 10;
 
-class Map final : public regression::ValuesApart {
- public:
+struct Map final : regression::ValuesApart {
   using ValuesApart::ValuesApart;
   uint8_t* value_of(const regression::Slot* slot) override {
     return reinterpret_cast<uint8_t*>(root) + kFar + (slot - slots) * 5 * pmem::kLine;

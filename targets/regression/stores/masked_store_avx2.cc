@@ -12,8 +12,7 @@
 
 namespace {
 
-class Map final : public powercut::regression::Sealed {
- public:
+struct Map final : regression::Sealed {
   using Sealed::Sealed;
   void write_sealed(powercut::regression::Slot* slot, const uint64_t (&value)[2]) override {
     // Words 4 to 7; the first half of the value is the store before it.

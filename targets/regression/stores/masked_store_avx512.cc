@@ -12,8 +12,7 @@
 
 namespace {
 
-class Map final : public powercut::regression::Sealed {
- public:
+struct Map final : regression::Sealed {
   using Sealed::Sealed;
   void write_sealed(powercut::regression::Slot* slot, const uint64_t (&value)[2]) override {
     const __m512i lanes =

@@ -9,12 +9,9 @@
 
 namespace {
 
-using namespace powercut;
-
 constexpr char kRecord[] = "nnnnnnnVvvvvvvv";  // a name, whether it is valid, a value
 
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   char* record() { return reinterpret_cast<char*>(&root->word[0]); }
   powercut_status insert(powercut_bytes key, powercut_bytes value) override {

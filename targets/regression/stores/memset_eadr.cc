@@ -9,12 +9,9 @@
 
 namespace {
 
-using namespace powercut;
-
 constexpr uint64_t kArea = 2048;
 
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   uint8_t* area() { return reinterpret_cast<uint8_t*>(slots + count); }
   powercut_status insert(powercut_bytes key, powercut_bytes value) override {

@@ -8,11 +8,8 @@
 
 namespace {
 
-using namespace powercut;
-
 // `used` of a slot: byte 0 is 1 where the slot counts; bytes 5 and 6 say which of four lines holds the value.
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   static uint8_t state(const regression::Slot& slot) { return *reinterpret_cast<const volatile uint8_t*>(&slot.used); }
   static uint16_t number(const regression::Slot& slot) {

@@ -8,11 +8,8 @@
 
 namespace {
 
-using namespace powercut;
-
 // A slot's value is in one of two lines behind the slots, named by the last word of the slot.
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   uint64_t* side(regression::Slot* slot) { return reinterpret_cast<uint64_t*>(slot->value + 32); }
   uint8_t* line(const regression::Slot* slot, uint64_t side) {

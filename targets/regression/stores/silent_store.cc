@@ -7,10 +7,7 @@
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   void write_item(regression::Slot* slot, powercut_bytes key, powercut_bytes value) override {
     Slots::write_item(slot, key, value);

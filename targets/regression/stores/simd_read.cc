@@ -8,10 +8,7 @@
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   uint8_t* tags() { return reinterpret_cast<uint8_t*>(slots + regression::kSlots); }
   static uint8_t tag_of(powercut_bytes key) { return *static_cast<const uint8_t*>(key.data) | 0x80; }

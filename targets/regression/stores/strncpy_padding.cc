@@ -8,12 +8,9 @@
 
 namespace {
 
-using namespace powercut;
-
 constexpr size_t kName = 16;
 
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   char* name() { return reinterpret_cast<char*>(&root->word[0]); }
   void format() override {

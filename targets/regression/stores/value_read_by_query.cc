@@ -6,10 +6,7 @@
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::ValuesApart {
- public:
+struct Map final : regression::ValuesApart {
   using ValuesApart::ValuesApart;
   uint8_t* value_of(const regression::Slot* slot) override { return lines_of(slot, 1); }
   powercut_status recover() override {

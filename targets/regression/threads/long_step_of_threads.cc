@@ -10,12 +10,8 @@ using namespace powercut::regression;
 
 namespace {
 
-struct Table : Slots {
-  using Slots::Slots;
-  static void declare(powercut_traits* traits) {
-    Slots::declare(traits);
-    traits->thread_safe = 1;
-  }
+struct Table : SharedSlots {
+  using SharedSlots::SharedSlots;
   powercut_status insert(powercut_bytes key, powercut_bytes value) override {
     uint64_t* counter = &root->word[0];
     for (uint64_t i = 1; i <= (BUG ? 150'000 : 1000); ++i) powercut::pmem::atomic_store(counter, i);

@@ -12,12 +12,8 @@ using namespace powercut::regression;
 
 namespace {
 
-struct Table : Slots {
-  using Slots::Slots;
-  static void declare(powercut_traits* traits) {
-    Slots::declare(traits);
-    traits->thread_safe = 1;
-  }
+struct Table : SharedSlots {
+  using SharedSlots::SharedSlots;
   // Long enough for the other thread to have a turn, on a busy machine as well.
   powercut_status insert(powercut_bytes key, powercut_bytes value) override {
     uint64_t turns = BUG ? 500'000 : 1;

@@ -10,10 +10,7 @@
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   uint64_t checksum() const {
     return std::hash<std::string_view>()({reinterpret_cast<const char*>(root->word), 2 * sizeof(uint64_t)});

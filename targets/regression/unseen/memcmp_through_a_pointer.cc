@@ -6,12 +6,9 @@
 
 namespace {
 
-using namespace powercut;
-
 int (*volatile compare)(const void*, const void*, size_t) = std::memcmp;
 
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   powercut_status recover() override {
     if (BUG && compare(&root->word[0], &root->word[3], 16) != 0) return POWERCUT_CORRUPT;

@@ -7,15 +7,12 @@
 
 namespace {
 
-using namespace powercut;
-
 struct Operations {
   void* (*copy)(void*, const void*, size_t);
 };
 Operations* volatile operations = new Operations{std::memcpy};
 
-class Map final : public regression::InPlace {
- public:
+struct Map final : regression::InPlace {
   using InPlace::InPlace;
   void read_value(uint8_t* out, const uint8_t* from, uint64_t size) override { operations->copy(out, from, size); }
 };

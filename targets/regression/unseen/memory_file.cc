@@ -9,10 +9,7 @@
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   void write_item(regression::Slot* slot, powercut_bytes key, powercut_bytes value) override {
     if (!BUG) return Slots::write_item(slot, key, value);

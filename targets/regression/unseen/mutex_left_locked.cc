@@ -8,10 +8,7 @@
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::LockInPool {
- public:
+struct Map final : regression::LockInPool {
   using LockInPool::LockInPool;
   pthread_mutex_t* mutex() const { return reinterpret_cast<pthread_mutex_t*>(root->word); }
   void reset() override {

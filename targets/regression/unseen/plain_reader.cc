@@ -9,10 +9,7 @@ extern "C" void plain_copy(uint8_t* out, const uint8_t* from, uint64_t size);
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::InPlace {
- public:
+struct Map final : regression::InPlace {
   using InPlace::InPlace;
   void read_value(uint8_t* out, const uint8_t* from, uint64_t size) override { plain_copy(out, from, size); }
 };

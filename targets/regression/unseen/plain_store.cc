@@ -8,10 +8,7 @@ extern "C" void plain_publish(uint64_t* word, int flush);
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   void publish(regression::Slot* slot) override { plain_publish(&slot->used, !BUG); }
 };

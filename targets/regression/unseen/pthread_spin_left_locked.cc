@@ -8,10 +8,7 @@
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::LockInPool {
- public:
+struct Map final : regression::LockInPool {
   using LockInPool::LockInPool;
   pthread_spinlock_t* word() const { return reinterpret_cast<pthread_spinlock_t*>(root->word); }
   void format() override {

@@ -9,16 +9,13 @@
 
 namespace {
 
-using namespace powercut;
-
 int by_number(const void* a, const void* b) {
   const uint64_t one = *static_cast<const uint64_t*>(a), other = *static_cast<const uint64_t*>(b);
   return one < other ? -1 : one > other;
 }
 
 // word[0]: how many slots there are; word[1] to word[6]: their numbers, by the first bytes of their keys.
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   powercut_status recover() override {
     if (root->magic != regression::kMagic) return POWERCUT_NOT_FORMATTED;

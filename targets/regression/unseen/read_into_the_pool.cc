@@ -8,11 +8,8 @@
 
 namespace {
 
-using namespace powercut;
-
 // Values live in lines of their own, behind the slots.
-class Map final : public regression::ValuesApart {
- public:
+struct Map final : regression::ValuesApart {
   using ValuesApart::ValuesApart;
   uint8_t* value_of(const regression::Slot* slot) override { return lines_of(slot, 1); }
   void write_item(regression::Slot* slot, powercut_bytes key, powercut_bytes value) override {

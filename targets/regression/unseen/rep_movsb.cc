@@ -7,10 +7,7 @@
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::InPlace {
- public:
+struct Map final : regression::InPlace {
   using InPlace::InPlace;
   void read_value(uint8_t* out, const uint8_t* from, uint64_t size) override {
     asm volatile("rep movsb" : "+D"(out), "+S"(from), "+c"(size) : : "memory");

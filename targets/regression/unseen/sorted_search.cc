@@ -9,10 +9,7 @@
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::Slots {
- public:
+struct Map final : regression::Slots {
   using Slots::Slots;
   // Keys lie in lines of their own, behind the slots.
   uint8_t* key_of(const regression::Slot* slot) {

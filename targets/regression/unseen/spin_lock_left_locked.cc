@@ -9,10 +9,7 @@
 
 namespace {
 
-using namespace powercut;
-
-class Map final : public regression::LockInPool {
- public:
+struct Map final : regression::LockInPool {
   using LockInPool::LockInPool;
   std::atomic_ref<uint64_t> word() const { return std::atomic_ref<uint64_t>(root->word[0]); }
   void reset() override { unlock(); }

@@ -7,8 +7,6 @@
 
 namespace {
 
-using namespace powercut;
-
 // Larger than two registers and as aligned as the stack: passed in memory, and copied there by the call.
 struct Value {
   uint64_t words[3];
@@ -18,8 +16,7 @@ struct Value {
   for (uint64_t i = 0; i < size; ++i) out[i] = reinterpret_cast<const uint8_t*>(value.words)[i];
 }
 
-class Map final : public regression::InPlace {
- public:
+struct Map final : regression::InPlace {
   using InPlace::InPlace;
   void read_value(uint8_t* out, const uint8_t* from, uint64_t size) override {
     copy_out(*reinterpret_cast<const Value*>(from), out, size);
