@@ -1,8 +1,6 @@
 // Persistent bucketized cuckoo hashing, the baseline of Level hashing (OSDI 2018): README.md.
 #include "targets/common/cuckoo/target.h"
 
-#include "targets/common/target_entry.h"
-
 namespace powercut::cuckoo {
 namespace {
 
@@ -24,21 +22,15 @@ constexpr OptionTable<Options> kOptions({
      Named<&Options::bug>()},
 });
 
-constexpr powercut_target kTarget =
-    Target("bch", "Persistent bucketized cuckoo hashing: two buckets a key, evictions from the end of the path",
-           "Zuo, Hua, Wu: Write-Optimized and High-Performance Hashing Index Scheme for Persistent Memory, OSDI 2018, "
-           "sections 3.3 and 4.1",
-           kOptions.lines);
-
 }  // namespace
 
-const Scheme kScheme = {.name = "bch",
-                        .options = &kOptions,
-                        .search = Search::kWalk,
-                        .made_for_dram = false,
-                        .kicks_out = false,
-                        .tags = false};
+const Scheme kScheme = {.name = "bch", .options = &kOptions, .search = Search::kWalk};
+
+POWERCUT_SCHEME_TARGET(
+    "bch", kOptions.lines,
+    "Persistent bucketized cuckoo hashing: two buckets a key, evictions from the end of the path",
+    "Zuo, Hua, Wu: Write-Optimized and High-Performance Hashing Index Scheme for Persistent Memory, OSDI 2018, "
+    "sections 3.3 and 4.1",
+    "expand", "shrink")
 
 }  // namespace powercut::cuckoo
-
-POWERCUT_TARGET_ENTRY(powercut::cuckoo::kTarget)

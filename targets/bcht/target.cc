@@ -1,8 +1,6 @@
 // The bucketized cuckoo hash table that SmartCuckoo (ATC 2017) compares with: README.md.
 #include "targets/common/cuckoo/target.h"
 
-#include "targets/common/target_entry.h"
-
 namespace powercut::cuckoo {
 namespace {
 
@@ -19,21 +17,15 @@ constexpr OptionTable<Options> kOptions({
      Named<&Options::bug>()},
 });
 
-constexpr powercut_target kTarget =
-    Target("bcht", "Bucketized cuckoo hash table: two tables, four slots a bucket, random evictions",
-           "Erlingsson, Manasse, McSherry: A Cool and Practical Alternative to Traditional Hash Tables, WDAS 2006, as "
-           "Sun et al., SmartCuckoo, ATC 2017, configure it",
-           kOptions.lines);
-
 }  // namespace
 
-const Scheme kScheme = {.name = "bcht",
-                        .options = &kOptions,
-                        .search = Search::kWalk,
-                        .made_for_dram = true,
-                        .kicks_out = true,
-                        .tags = false};
+const Scheme kScheme = {
+    .name = "bcht", .options = &kOptions, .search = Search::kWalk, .made_for_dram = true, .kicks_out = true};
+
+POWERCUT_SCHEME_TARGET(
+    "bcht", kOptions.lines, "Bucketized cuckoo hash table: two tables, four slots a bucket, random evictions",
+    "Erlingsson, Manasse, McSherry: A Cool and Practical Alternative to Traditional Hash Tables, WDAS 2006, as "
+    "Sun et al., SmartCuckoo, ATC 2017, configure it",
+    "expand", "shrink")
 
 }  // namespace powercut::cuckoo
-
-POWERCUT_TARGET_ENTRY(powercut::cuckoo::kTarget)

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "targets/common/scheme_table.h"
+
 namespace powercut::cceh {
 
 // Each bug is a small change of `hardened` at the place that tests for it.
@@ -49,16 +51,13 @@ enum class Bug : uint8_t {
   kCount
 };
 
-struct Options {
-  bool hardened = false;
+struct Options : SchemeOptions {
   bool cow;
   bool concurrent;
   Bug bug;
   uint8_t probe;  // cache lines
   uint8_t depth;  // initial global depth
   uint32_t slots;
-  uint32_t key_size = 8;
-  uint32_t value_size = 8;
 };
 
 }  // namespace powercut::cceh

@@ -10,40 +10,23 @@
 #include <cstdint>
 #include <cstring>
 
-#include "powercut/target.h"
 #include "targets/cceh/layout.h"
 #include "targets/cceh/locks.h"
 #include "targets/cceh/options.h"
 #include "targets/common/pool_allocator.h"
-
-namespace powercut {
-class Drawing;
-}
+#include "targets/common/scheme_table.h"
 
 namespace powercut::cceh {
 
 class Table {
  public:
-  using Options = cceh::Options;
-  static powercut_status ParseOptions(const powercut_config& config, Options* out);  // target.cc
-  static void Traits(const Options& options, powercut_traits* out);                  // target.cc
-
-  // recover.cc
-  static powercut_status Format(powercut_pool pool, const Options& options);
-  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);
-
-  // operations.cc
-  powercut_status Insert(const uint8_t* key, const uint8_t* value);
-  powercut_status Update(const uint8_t* key, const uint8_t* value);
-  powercut_status Erase(const uint8_t* key);
-  powercut_status Lookup(const uint8_t* key, uint8_t* value);
+  POWERCUT_SCHEME_TABLE(cceh::Options);  // operations.cc
   powercut_status Maintain(const char*) { return POWERCUT_UNSUPPORTED; }
 
   // Region 0 is the root with the reserved keys. Then come kRegionSlots slots each, segment by segment: entry by entry
   // of the directory, where only the first of the entries that name a segment has items.
   uint64_t regions() const { return 1 + directory_->capacity * RegionsOfSegment(); }
-  powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
-  void Draw(Drawing* to);                                               // draw.cc
+  void Draw(Drawing* to);  // draw.cc
   template <typename Visit>
   void Walk(uint64_t region, Visit visit);
   template <typename Visit>
@@ -51,7 +34,6 @@ class Table {
 
   bool Reaches(uint64_t offset) const;  // directory.cc
   PoolAllocator& allocator() { return allocator_; }
-  const Options& options() const { return options_; }
 
  private:
   static constexpr uint64_t kRegionSlots = 16;

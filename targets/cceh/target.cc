@@ -1,7 +1,6 @@
 // CCEH behind the target ABI.
 #include "targets/cceh/table.h"
 #include "targets/common/scheme_target.h"
-#include "targets/common/target_entry.h"
 
 namespace powercut::cceh {
 namespace {
@@ -22,13 +21,7 @@ constexpr OptionTable<Options> kOptions({
 }  // namespace
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
-  const powercut_status status = ReadOptions(config, "cceh", kOptions, out);
-  if (status != POWERCUT_OK) return status;
-  if (config.key_size != 8 || config.value_size != 8) {
-    return BadConfig(config, "cceh takes keys and values of 8 bytes, not %u and %u", config.key_size,
-                     config.value_size);
-  }
-  return POWERCUT_OK;
+  return ReadOptions(config, "cceh", kOptions, out, kWords);
 }
 
 void Table::Traits(const Options& options, powercut_traits* out) {
@@ -42,20 +35,8 @@ void Table::Traits(const Options& options, powercut_traits* out) {
   out->needs_zeroed_pool = 1;
 }
 
+POWERCUT_SCHEME_TARGET("cceh", kOptions.lines,
+                       "CCEH: extendible hashing with segments of cache-line buckets, lazy deletion after a split",
+                       "Nam, Cha, Choi, Noh, Nam: Write-Optimized Dynamic Hashing for Persistent Memory, FAST 2019")
+
 }  // namespace powercut::cceh
-
-namespace {
-
-constexpr const char* kCommands[] = {nullptr};
-
-constexpr powercut_target kTarget = powercut::SchemeTarget<powercut::cceh::Table>::Entry({
-    .name = "cceh",
-    .summary = "CCEH: extendible hashing with segments of cache-line buckets, lazy deletion after a split",
-    .paper = "Nam, Cha, Choi, Noh, Nam: Write-Optimized Dynamic Hashing for Persistent Memory, FAST 2019",
-    .options = powercut::cceh::kOptions.lines,
-    .commands = kCommands,
-});
-
-}  // namespace
-
-POWERCUT_TARGET_ENTRY(kTarget)

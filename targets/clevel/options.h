@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "targets/common/scheme_table.h"
+
 namespace powercut::clevel {
 
 // Each bug is a small change of `hardened` at the place that tests for it.
@@ -57,8 +59,7 @@ enum class Interleave : uint8_t {
   kCount
 };
 
-struct Options {
-  bool hardened = false;
+struct Options : SchemeOptions {
   bool auto_expand;
   Interleave interleave;
   Bug bug;
@@ -69,8 +70,6 @@ struct Options {
   bool concurrent;
   uint8_t rehash_threads;
   uint8_t reclaim;
-  uint32_t key_size = 8, least_key_size = 8;  // bytes of the longest and of the shortest key
-  uint32_t value_size = 8;                    // bytes of the longest value
 };
 
 }  // namespace powercut::clevel

@@ -12,40 +12,25 @@
 #include <cstring>
 #include <memory>
 
-#include "powercut/target.h"
 #include "targets/clevel/allocator.h"
 #include "targets/clevel/concurrent/threads.h"
 #include "targets/clevel/layout.h"
 #include "targets/clevel/options.h"
-
-namespace powercut {
-class Drawing;
-}
+#include "targets/common/scheme_table.h"
 
 namespace powercut::clevel {
 
 class Table {
  public:
-  using Options = clevel::Options;
-  static powercut_status ParseOptions(const powercut_config& config, Options* out);      // target.cc
-  static void Traits(const Options& options, powercut_traits* out);                      // target.cc
-  static powercut_status Format(powercut_pool pool, const Options& options);             // recover.cc
-  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc
-
-  // session.cc: each operation has a thread's record to itself.
-  powercut_status Insert(Bytes key, Bytes value);
-  powercut_status Update(Bytes key, Bytes value);
-  powercut_status Erase(Bytes key);
-  powercut_status Lookup(Bytes key, ValueRoom* value);
+  POWERCUT_MIXED_SCHEME_TABLE(clevel::Options);  // session.cc: each operation has a thread's record to itself
   powercut_status Maintain(const char* command);
   // Work() does one batch of rehashing thread `number`; only this thread calls Work() with its number. workers()
   // returns the number of rehashing threads.
   powercut_status Work(uint32_t number);
   uint32_t workers() const { return options_.concurrent ? options_.rehash_threads : 0; }
 
-  powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
-  bool Reaches(uint64_t offset);                                        // verify.cc
-  void Draw(Drawing* to);                                               // draw.cc
+  bool Reaches(uint64_t offset);  // verify.cc
+  void Draw(Drawing* to);         // draw.cc
 
   // Regions: 0 is the root, then every bucket of every level, last level first.
   uint64_t regions();                                                                         // verify.cc
@@ -67,7 +52,6 @@ class Table {
     }
   }
 
-  const Options& options() const { return options_; }
   Allocator& allocator() { return allocator_; }
   const View& view() { return Load(&worker_, /*writes=*/false); }
 

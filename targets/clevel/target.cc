@@ -1,7 +1,6 @@
 // Clevel hashing behind the target ABI.
 #include "targets/clevel/table.h"
 #include "targets/common/scheme_target.h"
-#include "targets/common/target_entry.h"
 
 namespace powercut::clevel {
 namespace {
@@ -39,14 +38,8 @@ constexpr uint32_t kMostKey = 255, kMostValue = 65536;
 }  // namespace
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
-  const powercut_status status = ReadOptions(config, "clevel", kOptions, out);
+  const powercut_status status = ReadOptions(config, "clevel", kOptions, out, ItemSizes{kMostKey, kMostValue});
   if (status != POWERCUT_OK) return status;
-  if (config.key_size == 0 || config.key_size > kMostKey) {
-    return BadConfig(config, "clevel takes keys of 1 to %u bytes, not %u", kMostKey, config.key_size);
-  }
-  if (config.value_size == 0 || config.value_size > kMostValue) {
-    return BadConfig(config, "clevel takes values of 1 to %u bytes, not %u", kMostValue, config.value_size);
-  }
   if (out->concurrent && out->interleave != Interleave::kNone) {
     return BadConfig(config, "clevel takes interleave with concurrency=single only: threads interleave by themselves");
   }
@@ -82,29 +75,17 @@ void Table::Traits(const Options& options, powercut_traits* out) {
   out->needs_zeroed_pool = 1;
 }
 
-}  // namespace powercut::clevel
-
-namespace {
-
-constexpr const char* kCommands[] = {"expand", "rehash", nullptr};
-
-constexpr powercut_target kTarget = powercut::SchemeTarget<powercut::clevel::Table>::Entry({
-    .name = "clevel",
-    .summary = "Clevel hashing: a list of levels that share items by pointer; lock-free, rehashed in the background",
-    .paper = "Chen, Hua, Ding, Zuo: Lock-free Concurrent Level Hashing for Persistent Memory, USENIX ATC 2020",
-    .options = powercut::clevel::kOptions.lines,
-    .commands = kCommands,
-});
-
-using powercut::clevel::Table;
+POWERCUT_SCHEME_TARGET(
+    "clevel", kOptions.lines,
+    "Clevel hashing: a list of levels that share items by pointer; lock-free, rehashed in the background",
+    "Chen, Hua, Ding, Zuo: Lock-free Concurrent Level Hashing for Persistent Memory, USENIX ATC 2020", "expand",
+    "rehash")
 
 constexpr powercut_background kBackground = {
     .threads = [](powercut_table* table) { return reinterpret_cast<Table*>(table)->workers(); },
     .work = [](powercut_table* table, uint32_t number) { return reinterpret_cast<Table*>(table)->Work(number); },
 };
 
-}  // namespace
-
 extern "C" const powercut_background* powercut_target_background() { return &kBackground; }
 
-POWERCUT_TARGET_ENTRY(kTarget)
+}  // namespace powercut::clevel

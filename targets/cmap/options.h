@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "targets/common/scheme_table.h"
+
 namespace powercut::cmap {
 
 // Each bug is a small change of `hardened` at the place that tests for it.
@@ -47,14 +49,11 @@ enum class Bug : uint8_t {
   kCount
 };
 
-struct Options {
-  bool hardened = false;
+struct Options : SchemeOptions {
   bool replace;      // update by a new node
   bool logged_size;  // the number of items is persistent
   bool concurrent;
   uint8_t first_block;
-  uint8_t key_size = 8;
-  uint16_t value_size = 8;
   Bug bug;
 };
 

@@ -10,35 +10,20 @@
 #include <cstring>
 #include <vector>
 
-#include "powercut/target.h"
 #include "targets/cmap/layout.h"
 #include "targets/cmap/locks.h"
 #include "targets/cmap/options.h"
 #include "targets/common/hash.h"
 #include "targets/common/pool_allocator.h"
-
-namespace powercut {
-class Drawing;
-}
+#include "targets/common/scheme_table.h"
 
 namespace powercut::cmap {
 
 class Table {
  public:
-  using Options = cmap::Options;
-  static powercut_status ParseOptions(const powercut_config& config, Options* out);      // target.cc
-  static void Traits(const Options& options, powercut_traits* out);                      // target.cc
-  static powercut_status Format(powercut_pool pool, const Options& options);             // recover.cc
-  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc
-  const Options& options() const { return options_; }
-
-  powercut_status Insert(const uint8_t* key, const uint8_t* value);  // items.cc, and the next three
-  powercut_status Update(const uint8_t* key, const uint8_t* value);
-  powercut_status Erase(const uint8_t* key);
-  powercut_status Lookup(const uint8_t* key, uint8_t* value);
-  powercut_status Maintain(const char* command);                        // buckets.cc
-  powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
-  void Draw(Drawing* to) const;                                         // draw.cc
+  POWERCUT_SCHEME_TABLE(cmap::Options);           // items.cc
+  powercut_status Maintain(const char* command);  // buckets.cc
+  void Draw(Drawing* to) const;                   // draw.cc
 
   // Regions: 0 is the root, then every bucket.
   uint64_t regions() const { return 1 + mask_ + 1; }

@@ -1,7 +1,6 @@
 // cmap behind the target ABI.
 #include "targets/cmap/table.h"
 #include "targets/common/scheme_target.h"
-#include "targets/common/target_entry.h"
 
 namespace powercut::cmap {
 namespace {
@@ -22,13 +21,7 @@ constexpr OptionTable<Options> kOptions({
 }  // namespace
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
-  const powercut_status status = ReadOptions(config, "cmap", kOptions, out);
-  if (status != POWERCUT_OK) return status;
-  if (config.key_size == 0 || config.key_size > 64 || config.value_size == 0 || config.value_size > 1024) {
-    return BadConfig(config, "cmap takes keys of 1 to 64 bytes and values of 1 to 1024 bytes, not %u and %u",
-                     config.key_size, config.value_size);
-  }
-  return POWERCUT_OK;
+  return ReadOptions(config, "cmap", kOptions, out, ItemSizes{64, 1024});
 }
 
 void Table::Traits(const Options& options, powercut_traits* out) {
@@ -41,20 +34,9 @@ void Table::Traits(const Options& options, powercut_traits* out) {
   out->needs_zeroed_pool = 1;
 }
 
-namespace {
+POWERCUT_SCHEME_TARGET(
+    "cmap", kOptions.lines, "cmap: chained nodes, buckets doubled by segments, each rehashed when it is first changed",
+    "concurrent_hash_map of libpmemobj-cpp, engine cmap of pmemkv; a baseline of Chen et al.: clevel, ATC 2020", "grow",
+    "rehash")
 
-constexpr const char* kCommands[] = {"grow", "rehash", nullptr};
-
-constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
-    .name = "cmap",
-    .summary = "cmap: chained nodes, buckets doubled by segments, each rehashed when it is first changed",
-    .paper =
-        "concurrent_hash_map of libpmemobj-cpp, engine cmap of pmemkv; a baseline of Chen et al.: clevel, ATC 2020",
-    .options = kOptions.lines,
-    .commands = kCommands,
-});
-
-}  // namespace
 }  // namespace powercut::cmap
-
-POWERCUT_TARGET_ENTRY(powercut::cmap::kTarget)

@@ -256,16 +256,36 @@ inline int IndexOf(const char* const* list, const char* name) {
 // The variants of a scheme of a paper; the first one where none was named.
 inline constexpr const char* kVariants[] = {"published", "hardened", nullptr};
 
+// The sizes of keys and values that a scheme takes.
+struct ItemSizes {
+  uint32_t most_key, most_value;
+  bool words = false;  // exactly 8 bytes each
+};
+inline constexpr ItemSizes kWords = {.most_key = 8, .most_value = 8, .words = true};
+
+inline powercut_status CheckSizes(const powercut_config& config, const char* scheme, ItemSizes sizes) {
+  const uint32_t key = config.key_size, value = config.value_size;
+  if (sizes.words) {
+    if (key == 8 && value == 8) return POWERCUT_OK;
+    return BadConfig(config, "%s takes keys and values of 8 bytes, not %u and %u", scheme, key, value);
+  }
+  if (key != 0 && key <= sizes.most_key && value != 0 && value <= sizes.most_value) return POWERCUT_OK;
+  return BadConfig(config, "%s takes keys of 1 to %u bytes and values of 1 to %u bytes, not %u and %u", scheme,
+                   sizes.most_key, sizes.most_value, key, value);
+}
+
 // Reads a configuration of such a scheme, with its variant.
 template <typename Options>
 powercut_status ReadOptions(const powercut_config& config, const char* scheme, const OptionTable<Options>& table,
-                            Options* out) {
+                            Options* out, std::optional<ItemSizes> sizes = std::nullopt) {
   const powercut_status status = table.Read(config, out);
   if (status != POWERCUT_OK) return status;
   const int variant = config.variant == nullptr || *config.variant == '\0' ? 0 : IndexOf(kVariants, config.variant);
   if constexpr (requires { out->hardened; }) out->hardened = variant == 1;
-  if (variant >= 0) return POWERCUT_OK;
-  return BadConfig(config, "%s has no variant '%s'; it has published and hardened", scheme, config.variant);
+  if (variant < 0) {
+    return BadConfig(config, "%s has no variant '%s'; it has published and hardened", scheme, config.variant);
+  }
+  return sizes ? CheckSizes(config, scheme, *sizes) : POWERCUT_OK;
 }
 
 }  // namespace powercut

@@ -1,6 +1,7 @@
 // A scheme behind the target ABI: from a C++ class to the table of C functions, once for all schemes.
 //
-// The class offers, with keys and values as pointers to `options().key_size` and `value_size` bytes:
+// The class offers these functions, most of which scheme_table.h declares. Keys and values are pointers to
+// `options().key_size` and `value_size` bytes:
 //   using Options                            a value with members key_size and value_size
 //   static powercut_status ParseOptions(const powercut_config&, Options*);
 //   static void Traits(const Options&, powercut_traits*);     given: the strictest promise, copy_bound 1
@@ -33,6 +34,7 @@
 #include "targets/common/bytes.h"
 #include "targets/common/options.h"
 #include "targets/common/pool_allocator.h"
+#include "targets/common/target_entry.h"
 
 namespace powercut {
 
@@ -48,10 +50,10 @@ namespace powercut {
 // A scheme's description; the rest of powercut_target follows from the class.
 struct SchemeDescription {
   const char* name;
+  const char* const* options;
   const char* summary;
   const char* paper;
-  const char* const* options;
-  const char* const* commands;
+  const char* commands[4];  // null-terminated
 };
 
 template <typename Table>
@@ -238,4 +240,12 @@ class SchemeTarget {
 };
 
 }  // namespace powercut
+
+// The last line of a scheme's target.cc, in the scheme's namespace: describes its `Table` and defines the one symbol
+// that its library exports. The commands of Maintain() come last.
+#define POWERCUT_SCHEME_TARGET(name, option_lines, summary, paper, ...)                           \
+  constexpr SchemeDescription kDescription = {name, option_lines, summary, paper, {__VA_ARGS__}}; \
+  constexpr powercut_target kTarget = SchemeTarget<Table>::Entry(kDescription);                   \
+  POWERCUT_TARGET_ENTRY(kTarget)
+
 #endif  // POWERCUT_TARGETS_COMMON_SCHEME_TARGET_H_

@@ -16,6 +16,7 @@
 
 #include "powercut/pmem.h"
 #include "powercut/target.h"
+#include "targets/common/options.h"
 #include "targets/common/pool_allocator.h"
 #include "targets/common/token_bucket.h"
 
@@ -57,6 +58,20 @@ class TokenTable {
   PoolAllocator& allocator() { return allocator_; }
 
  protected:
+  // Whether a scheme of token buckets takes these sizes, with updates of one store or under a log.
+  static powercut_status CheckSizes(const powercut_config& config, const char* scheme, InPlace update) {
+    if (!TokenBucket::Serves(config.key_size, config.value_size)) {
+      return BadConfig(config,
+                       "%s takes keys and values of 8 bytes, or keys of 16 bytes and values of 1 to 15, not %u and %u",
+                       scheme, config.key_size, config.value_size);
+    }
+    if (update == InPlace::kAtomic && config.key_size != 8) {
+      return BadConfig(config, "option update=atomic wants keys and values of 8 bytes, not %u and %u", config.key_size,
+                       config.value_size);
+    }
+    return POWERCUT_OK;
+  }
+
   TokenTable(powercut_pool pool, TokenBucket bucket, TokenDefects defects, uint64_t unit)
       : pool_(pool),
         bucket_(bucket),

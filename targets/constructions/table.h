@@ -9,34 +9,18 @@
 #include <cstring>
 #include <memory>
 
-#include "powercut/target.h"
 #include "targets/common/hash.h"
+#include "targets/common/scheme_table.h"
 #include "targets/constructions/construction.h"
 #include "targets/constructions/nodes.h"
-
-namespace powercut {
-class Drawing;
-}
 
 namespace powercut::constructions {
 
 class Table {
  public:
-  using Options = constructions::Options;
-  static powercut_status ParseOptions(const powercut_config& config, Options* out);      // target.cc
-  static void Traits(const Options& options, powercut_traits* out);                      // target.cc
-  static powercut_status Format(powercut_pool pool, const Options& options);             // recover.cc
-  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc
-  const Options& options() const { return options_; }
-
-  powercut_status Insert(const uint8_t* key, const uint8_t* value);  // list.cc, and the next three
-  powercut_status Update(const uint8_t* key, const uint8_t* value);
-  powercut_status Erase(const uint8_t* key);
-  powercut_status Lookup(const uint8_t* key, uint8_t* value);
+  POWERCUT_SCHEME_TABLE(constructions::Options);  // list.cc
   powercut_status Maintain(const char*) { return POWERCUT_UNSUPPORTED; }
-
-  powercut_status Verify(uint64_t region, char* message, size_t size) const;  // verify.cc
-  void Draw(Drawing* to) const;                                               // verify.cc
+  void Draw(Drawing* to) const;  // verify.cc
 
   // A region is a list.
   uint64_t regions() const { return options_.buckets; }

@@ -1,6 +1,5 @@
 // The lists behind the target ABI.
 #include "targets/common/scheme_target.h"
-#include "targets/common/target_entry.h"
 #include "targets/constructions/table.h"
 
 namespace powercut::constructions {
@@ -16,12 +15,8 @@ constexpr OptionTable<Options> kOptions({
 }  // namespace
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
-  const powercut_status status = ReadOptions(config, "constructions", kOptions, out);
+  const powercut_status status = ReadOptions(config, "constructions", kOptions, out, kWords);
   if (status != POWERCUT_OK) return status;
-  if (config.key_size != 8 || config.value_size != 8) {
-    return BadConfig(config, "constructions takes keys and values of 8 bytes, not %u and %u", config.key_size,
-                     config.value_size);
-  }
   if (out->bug != Bug::kNone && BrokenBy(out->bug) != out->construction) {
     const char* needed = NameOf(BrokenBy(out->bug));
     return BadConfig(config, "bug %s breaks the construction %s; set construction = \"%s\"", NameOf(out->bug), needed,
@@ -36,20 +31,10 @@ void Table::Traits(const Options&, powercut_traits* out) {
   out->notes = "lock-free; a node is used again after the next open, not before";
 }
 
-namespace {
+POWERCUT_SCHEME_TARGET(
+    "constructions", kOptions.lines,
+    "Lock-free lists behind an array of heads, made durable by FliT, link-and-persist or NVTraverse",
+    "FliT (PPoPP 2022), Log-Free Concurrent Data Structures (USENIX ATC 2018), NVTraverse (PLDI 2020), on the "
+    "list of Harris (DISC 2001)")
 
-constexpr const char* kCommands[] = {nullptr};
-
-constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
-    .name = "constructions",
-    .summary = "Lock-free lists behind an array of heads, made durable by FliT, link-and-persist or NVTraverse",
-    .paper = "FliT (PPoPP 2022), Log-Free Concurrent Data Structures (USENIX ATC 2018), NVTraverse (PLDI 2020), on the "
-             "list of Harris (DISC 2001)",
-    .options = kOptions.lines,
-    .commands = kCommands,
-});
-
-}  // namespace
 }  // namespace powercut::constructions
-
-POWERCUT_TARGET_ENTRY(powercut::constructions::kTarget)

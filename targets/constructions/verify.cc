@@ -13,7 +13,7 @@ bool Table::Reaches(uint64_t offset) const {
   return is_reached;
 }
 
-powercut_status Table::Verify(uint64_t region, char* message, size_t size) const {
+powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
   const auto number = [](uint64_t n) { return static_cast<unsigned long long>(n); };
   powercut_status status = POWERCUT_OK;
   const Node* before = nullptr;

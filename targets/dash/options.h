@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "targets/common/scheme_table.h"
+
 namespace powercut::dash {
 
 // Each bug is a small change of `hardened` at the place that tests for it.
@@ -56,8 +58,7 @@ enum class Bug : uint8_t {
   kCount
 };
 
-struct Options {
-  bool hardened = false;
+struct Options : SchemeOptions {
   bool balance;
   bool displacement;
   bool fingerprints;
@@ -70,8 +71,6 @@ struct Options {
   uint8_t slots;
   uint8_t depth;
   uint8_t versions;
-  uint8_t key_size = 8;
-  uint8_t value_size = 8;
 };
 
 }  // namespace powercut::dash

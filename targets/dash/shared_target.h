@@ -1,5 +1,5 @@
-// The part of the target ABI that both tables of the paper share: options of segments, recovery and threads, sizes of
-// items, and traits. Each table's target.cc has the rest.
+// The part of the target ABI that both tables of the paper share: options of segments, recovery and threads, and
+// traits. Each table's target.cc has the rest.
 #ifndef POWERCUT_TARGETS_DASH_SHARED_TARGET_H_
 #define POWERCUT_TARGETS_DASH_SHARED_TARGET_H_
 
@@ -33,15 +33,6 @@ struct SharedOptions {
       "concurrency=single|concurrent: one thread at a time, or threads that lock buckets and read them without a lock",
       Flag<&Options::concurrent, "concurrent">()};
 };
-
-template <typename Options>
-powercut_status ReadSharedOptions(const powercut_config& config, const char* name, const OptionTable<Options>& table,
-                                  Options* out) {
-  const powercut_status status = ReadOptions(config, name, table, out);
-  if (status != POWERCUT_OK || (config.key_size == 8 && config.value_size == 8)) return status;
-  return BadConfig(config, "%s takes keys and values of 8 bytes, not %u and %u", name, config.key_size,
-                   config.value_size);
-}
 
 // `citation`: where the authors' code leaves duplicates. `one_thread`: a note on the table with one thread.
 template <typename Options>

@@ -6,14 +6,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "powercut/target.h"
+#include "targets/common/scheme_table.h"
 #include "targets/dash/author_steps.h"
 #include "targets/dash/layout.h"
 #include "targets/dash/options.h"
-
-namespace powercut {
-class Drawing;
-}
 
 namespace powercut::dash {
 
@@ -34,30 +30,18 @@ class Table : private AuthorSteps<Extendible> {
   friend class AuthorSteps<Extendible>;
 
  public:
-  using Options = dash::Options;
-
-  static powercut_status ParseOptions(const powercut_config& config, Options* out);  // target.cc
-  static void Traits(const Options& options, powercut_traits* out);                  // target.cc
-  // recover.cc
-  static powercut_status Format(powercut_pool pool, const Options& options);
-  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);
-  ~Table();
+  POWERCUT_SCHEME_TABLE(dash::Options);  // insert.cc, change.cc, search.cc
+  ~Table();                              // recover.cc
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
-  powercut_status Insert(const uint8_t* key, const uint8_t* value);  // insert.cc
-  powercut_status Update(const uint8_t* key, const uint8_t* value);  // change.cc
-  powercut_status Erase(const uint8_t* key);                         // change.cc
-  powercut_status Lookup(const uint8_t* key, uint8_t* value);        // search.cc
   powercut_status Maintain(const char*) { return POWERCUT_UNSUPPORTED; }
-  powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
-  void Draw(Drawing* to);                                               // draw.cc
+  void Draw(Drawing* to);  // draw.cc
 
   // Region 0 is the root and the directory; then each segment's header and each of its buckets.
   uint64_t regions() const { return 1 + segments_.size() * regions_per_segment(); }
   bool Reaches(uint64_t offset) const { return offset == directory_at() || segments_.Has(offset); }
   PoolAllocator& allocator() { return allocator_; }
-  const Options& options() const { return options_; }
   uint64_t segment_count() const { return segments_.size(); }
 
   template <typename Visit>

@@ -1,5 +1,4 @@
 // Dash-EH behind the target ABI.
-#include "targets/common/target_entry.h"
 #include "targets/dash/shared_target.h"
 #include "targets/dash/table.h"
 
@@ -27,7 +26,7 @@ constexpr OptionTable<Options> kOptions({
 }  // namespace
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
-  return ReadSharedOptions(config, "dash", kOptions, out);
+  return ReadOptions(config, "dash", kOptions, out, kWords);
 }
 
 void Table::Traits(const Options& options, powercut_traits* out) {
@@ -38,20 +37,8 @@ void Table::Traits(const Options& options, powercut_traits* out) {
       "one thread; a lookup does not recover the segment that it reads", out);
 }
 
+POWERCUT_SCHEME_TARGET("dash", kOptions.lines,
+                       "Dash-EH: extendible hashing with stash buckets, fingerprints and lazy recovery of each segment",
+                       "Lu, Hao, Wang, Lo: Dash: Scalable Hashing on Persistent Memory, VLDB 2020")
+
 }  // namespace powercut::dash
-
-namespace {
-
-constexpr const char* kCommands[] = {nullptr};
-
-constexpr powercut_target kTarget = powercut::SchemeTarget<powercut::dash::Table>::Entry({
-    .name = "dash",
-    .summary = "Dash-EH: extendible hashing with stash buckets, fingerprints and lazy recovery of each segment",
-    .paper = "Lu, Hao, Wang, Lo: Dash: Scalable Hashing on Persistent Memory, VLDB 2020",
-    .options = powercut::dash::kOptions.lines,
-    .commands = kCommands,
-});
-
-}  // namespace
-
-POWERCUT_TARGET_ENTRY(kTarget)

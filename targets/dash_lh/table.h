@@ -6,14 +6,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "powercut/target.h"
+#include "targets/common/scheme_table.h"
 #include "targets/dash/author_steps.h"
 #include "targets/dash_lh/layout.h"
 #include "targets/dash_lh/options.h"
-
-namespace powercut {
-class Drawing;
-}
 
 namespace powercut::dash_lh {
 
@@ -36,31 +32,18 @@ class Table : private dash::AuthorSteps<Linear> {
   friend class dash::AuthorSteps<Linear>;
 
  public:
-  using Options = dash_lh::Options;
-
-  static powercut_status ParseOptions(const powercut_config& config, Options* out);  // target.cc
-  static void Traits(const Options& options, powercut_traits* out);                  // target.cc
-  // recover.cc
-  static powercut_status Format(powercut_pool pool, const Options& options);
-  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);
-  ~Table();
+  POWERCUT_SCHEME_TABLE(dash_lh::Options);  // change.cc
+  ~Table();                                 // recover.cc
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
-  // change.cc
-  powercut_status Insert(const uint8_t* key, const uint8_t* value);
-  powercut_status Update(const uint8_t* key, const uint8_t* value);
-  powercut_status Erase(const uint8_t* key);
-  powercut_status Lookup(const uint8_t* key, uint8_t* value);
   powercut_status Maintain(const char*) { return POWERCUT_UNSUPPORTED; }
-  powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
-  void Draw(Drawing* to);                                               // draw.cc
+  void Draw(Drawing* to);  // draw.cc
 
   // Region 0 is the root; then each segment's header, each of its buckets, and its chain.
   uint64_t regions() const { return 1 + round().count() * regions_per_segment(); }
   bool Reaches(uint64_t offset);
   PoolAllocator& allocator() { return allocator_; }
-  const Options& options() const { return options_; }
   uint64_t segment_count() const { return round().count(); }
 
   template <typename Visit>

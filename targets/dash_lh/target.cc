@@ -1,5 +1,4 @@
 // Dash-LH behind the target ABI.
-#include "targets/common/target_entry.h"
 #include "targets/dash/shared_target.h"
 #include "targets/dash_lh/table.h"
 
@@ -31,7 +30,7 @@ constexpr OptionTable<Options> kOptions({
 }  // namespace
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
-  const powercut_status status = dash::ReadSharedOptions(config, "dash_lh", kOptions, out);
+  const powercut_status status = ReadOptions(config, "dash_lh", kOptions, out, kWords);
   if (status != POWERCUT_OK) return status;
   if (out->concurrent && out->stash == 0) {
     return BadConfig(config,
@@ -48,20 +47,9 @@ void Table::Traits(const Options& options, powercut_traits* out) {
       "one thread; a lookup neither recovers nor splits the segment that it reads", out);
 }
 
+POWERCUT_SCHEME_TARGET(
+    "dash_lh", kOptions.lines,
+    "Dash-LH: linear hashing with stash buckets and chains, fingerprints and lazy splits and recovery",
+    "Lu, Hao, Wang, Lo: Dash: Scalable Hashing on Persistent Memory, VLDB 2020")
+
 }  // namespace powercut::dash_lh
-
-namespace {
-
-constexpr const char* kCommands[] = {nullptr};
-
-constexpr powercut_target kTarget = powercut::SchemeTarget<powercut::dash_lh::Table>::Entry({
-    .name = "dash_lh",
-    .summary = "Dash-LH: linear hashing with stash buckets and chains, fingerprints and lazy splits and recovery",
-    .paper = "Lu, Hao, Wang, Lo: Dash: Scalable Hashing on Persistent Memory, VLDB 2020",
-    .options = powercut::dash_lh::kOptions.lines,
-    .commands = kCommands,
-});
-
-}  // namespace
-
-POWERCUT_TARGET_ENTRY(kTarget)

@@ -2,7 +2,6 @@
 #include <cstring>
 
 #include "targets/common/scheme_target.h"
-#include "targets/common/target_entry.h"
 #include "targets/level/table.h"
 
 namespace powercut::level {
@@ -79,19 +78,9 @@ powercut_status Table::Maintain(const char* command) {
   return POWERCUT_UNSUPPORTED;
 }
 
-namespace {
+POWERCUT_SCHEME_TARGET(
+    "level", kOptions.lines, "Level hashing: two levels that share buckets, log-free but for updates of full buckets",
+    "Zuo, Hua, Wu: Write-Optimized and High-Performance Hashing Index Scheme for Persistent Memory, OSDI 2018",
+    "expand", "shrink")
 
-constexpr const char* kCommands[] = {"expand", "shrink", nullptr};
-
-constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
-    .name = "level",
-    .summary = "Level hashing: two levels that share buckets, log-free but for updates of full buckets",
-    .paper = "Zuo, Hua, Wu: Write-Optimized and High-Performance Hashing Index Scheme for Persistent Memory, OSDI 2018",
-    .options = kOptions.lines,
-    .commands = kCommands,
-});
-
-}  // namespace
 }  // namespace powercut::level
-
-POWERCUT_TARGET_ENTRY(powercut::level::kTarget)

@@ -1,8 +1,6 @@
 // libcuckoo's table in persistent memory: README.md.
 #include "targets/common/cuckoo/target.h"
 
-#include "targets/common/target_entry.h"
-
 namespace powercut::cuckoo {
 namespace {
 
@@ -24,21 +22,15 @@ constexpr OptionTable<Options> kOptions({
      Named<&Options::bug>()},
 });
 
-constexpr powercut_target kTarget = Target(
-    "libcuckoo", "libcuckoo's table: partial keys beside the tokens, paths found breadth first",
-    "Li, Andersen, Kaminsky, Freedman: Algorithmic Improvements for Fast Concurrent Cuckoo Hashing, EuroSys 2014, "
-    "as Sun et al., SmartCuckoo, ATC 2017, compare with it",
-    kOptions.lines);
-
 }  // namespace
 
-const Scheme kScheme = {.name = "libcuckoo",
-                        .options = &kOptions,
-                        .search = Search::kBreadthFirst,
-                        .made_for_dram = true,
-                        .kicks_out = false,
-                        .tags = true};
+const Scheme kScheme = {
+    .name = "libcuckoo", .options = &kOptions, .search = Search::kBreadthFirst, .made_for_dram = true, .tags = true};
+
+POWERCUT_SCHEME_TARGET(
+    "libcuckoo", kOptions.lines, "libcuckoo's table: partial keys beside the tokens, paths found breadth first",
+    "Li, Andersen, Kaminsky, Freedman: Algorithmic Improvements for Fast Concurrent Cuckoo Hashing, EuroSys 2014, "
+    "as Sun et al., SmartCuckoo, ATC 2017, compare with it",
+    "expand", "shrink")
 
 }  // namespace powercut::cuckoo
-
-POWERCUT_TARGET_ENTRY(powercut::cuckoo::kTarget)

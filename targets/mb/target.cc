@@ -1,8 +1,6 @@
 // Memory Bounded Buffering (2.3): README.md.
 #include "targets/common/counting/target.h"
 
-#include "targets/common/target_entry.h"
-
 namespace powercut::counting {
 namespace {
 
@@ -20,15 +18,12 @@ constexpr OptionTable<Options> kOptions({
      Named<&Options::bug>()},
 });
 
-constexpr const char* kCommands[] = {"merge", "sync", nullptr};
-
-constexpr powercut_target kTarget = Target(
-    "mb", "MB: increments in a RAM buffer, merged block by block with the data segment", kOptions.lines, kCommands);
-
 }  // namespace
 
 const Member kMember = {.name = "mb", .scheme = Scheme::kBounded, .options = &kOptions};
 
-}  // namespace powercut::counting
+POWERCUT_SCHEME_TARGET("mb", kOptions.lines,
+                       "MB: increments in a RAM buffer, merged block by block with the data segment", kPaper, "merge",
+                       "sync")
 
-POWERCUT_TARGET_ENTRY(powercut::counting::kTarget)
+}  // namespace powercut::counting

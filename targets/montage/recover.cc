@@ -87,7 +87,7 @@ void Table::Recover() {
   Drop(erased);
 }
 
-powercut_status Table::Verify(uint64_t, char* message, size_t size) const {
+powercut_status Table::Verify(uint64_t, char* message, size_t size) {
   for (uint64_t bucket = 0; bucket < kBuckets; ++bucket) {
     for (uint32_t at = heads_[bucket]; at != kNone; at = next_[at]) {
       const Payload& payload = *At(at);

@@ -8,13 +8,9 @@
 #include <vector>
 
 #include "powercut/pmem.h"
-#include "powercut/target.h"
+#include "targets/common/scheme_table.h"
 #include "targets/common/spin_guard.h"
 #include "targets/montage/options.h"
-
-namespace powercut {
-class Drawing;
-}
 
 namespace powercut::montage {
 
@@ -38,24 +34,12 @@ struct alignas(pmem::kLine) Payload {
 
 class Table {
  public:
-  using Options = montage::Options;
-  static powercut_status ParseOptions(const powercut_config& config, Options* out);  // target.cc
-  static void Traits(const Options& options, powercut_traits* out);                  // target.cc
-  static powercut_status Format(powercut_pool pool, const Options& options);         // recover.cc
-  // Discards the payloads of the last two epochs, and makes the index. Twice is once. NOT_FORMATTED, CORRUPT.
-  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc
-  const Options& options() const { return options_; }
-
-  powercut_status Insert(const uint8_t* key, const uint8_t* value);
-  powercut_status Update(const uint8_t* key, const uint8_t* value);
-  powercut_status Erase(const uint8_t* key);
-  powercut_status Lookup(const uint8_t* key, uint8_t* value);
+  // Open() discards the payloads of the last two epochs, and makes the index. Twice is once. NOT_FORMATTED, CORRUPT.
+  POWERCUT_SCHEME_TABLE(montage::Options);  // table.cc; Verify: recover.cc
   // "advance": the payloads of the epoch before the present epoch become durable, and survive from now on. "sync" is
   // two advances: all operations that have ended survive.
   powercut_status Maintain(const char* command);
-
-  powercut_status Verify(uint64_t region, char* message, size_t size) const;  // recover.cc
-  void Draw(Drawing* to) const;                                               // draw.cc
+  void Draw(Drawing* to) const;  // draw.cc
 
   uint64_t regions() const { return 1; }
   template <typename Visit>

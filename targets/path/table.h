@@ -12,12 +12,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "targets/common/scheme_table.h"
 #include "targets/common/token_table.h"
 #include "targets/path/options.h"
-
-namespace powercut {
-class Drawing;
-}
 
 namespace powercut::path {
 
@@ -46,17 +43,7 @@ struct Tree {
 
 class Table : public TokenTable {
  public:
-  using Options = path::Options;
-  static powercut_status ParseOptions(const powercut_config& config, Options* out);  // target.cc
-  static void Traits(const Options& options, powercut_traits* out);
-  static powercut_status Format(powercut_pool pool, const Options& options);             // recover.cc
-  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc
-  const Options& options() const { return options_; }
-
-  powercut_status Insert(const uint8_t* key, const uint8_t* value);
-  powercut_status Update(const uint8_t* key, const uint8_t* value);
-  powercut_status Erase(const uint8_t* key);
-  powercut_status Lookup(const uint8_t* key, uint8_t* value);
+  POWERCUT_SCHEME_TABLE(path::Options);  // cells.cc
   powercut_status Maintain(const char* command);
 
   template <typename Visit>
@@ -79,7 +66,6 @@ class Table : public TokenTable {
     }
   }
   bool Reaches(uint64_t offset) const { return offset == OffsetOf(tree_.cells); }
-  powercut_status Verify(uint64_t region, char* message, size_t size);
   void Draw(Drawing* to) const;  // draw.cc
 
   const Tree& tree() const { return tree_; }

@@ -24,17 +24,7 @@ constexpr OptionTable<Options> kOptions({
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
   const powercut_status status = ReadOptions(config, "path", kOptions, out);
-  if (status != POWERCUT_OK) return status;
-  if (!TokenBucket::Serves(config.key_size, config.value_size)) {
-    return BadConfig(config,
-                     "path takes keys and values of 8 bytes, or keys of 16 bytes and values of 1 to 15, not %u and %u",
-                     config.key_size, config.value_size);
-  }
-  if (out->update == InPlace::kAtomic && config.key_size != 8) {
-    return BadConfig(config, "option update=atomic wants keys and values of 8 bytes, not %u and %u", config.key_size,
-                     config.value_size);
-  }
-  return POWERCUT_OK;
+  return status == POWERCUT_OK ? CheckSizes(config, "path", out->update) : status;
 }
 
 void Table::Traits(const Options&, powercut_traits* out) {
@@ -43,21 +33,8 @@ void Table::Traits(const Options&, powercut_traits* out) {
   out->needs_zeroed_pool = 1;
 }
 
-namespace {
+POWERCUT_SCHEME_TARGET("path", kOptions.lines,
+                       "Path hashing: an inverted tree of cells with shared positions, two paths a key",
+                       "Zuo and Hua, MSST 2017; consistency as in Zuo, Hua and Wu, OSDI 2018, 3.3", "expand", "shrink")
 
-constexpr const char* kCommands[] = {"expand", "shrink", nullptr};
-
-constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
-    .name = "path",
-    .summary = "Path hashing: an inverted tree of cells with shared positions, two paths a key",
-    .paper = "Zuo and Hua, MSST 2017; consistency as in Zuo, Hua and Wu, OSDI 2018, 3.3",
-    .options = kOptions.lines,
-    .commands = kCommands,
-});
-
-}  // namespace
 }  // namespace powercut::path
-
-const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &powercut::path::kTarget : nullptr;
-}

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "targets/common/scheme_table.h"
+
 namespace powercut::pclht {
 
 // Each bug is a small change of `hardened` at the place that tests for it.
@@ -41,15 +43,12 @@ enum class Bug : uint8_t {
   kCount
 };
 
-struct Options {
-  bool hardened = false;
+struct Options : SchemeOptions {
   bool auto_resize;
   bool concurrent;
   Bug bug;
   uint32_t buckets;
   uint32_t expansions;
-  uint32_t key_size = 8;
-  uint32_t value_size = 8;
 };
 
 }  // namespace powercut::pclht

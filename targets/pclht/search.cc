@@ -5,7 +5,7 @@
 
 namespace powercut::pclht {
 
-powercut_status Table::Lookup(const uint8_t* key_bytes, uint8_t* value) const {
+powercut_status Table::Lookup(const uint8_t* key_bytes, uint8_t* value) {
   const uint64_t key = Word(key_bytes);
   if (key == 0) {
     const SpinGuard guard(LockOf(&Threads::zero_lock));

@@ -10,34 +10,19 @@
 #include <memory>
 #include <vector>
 
-#include "powercut/target.h"
 #include "targets/common/pool_allocator.h"
+#include "targets/common/scheme_table.h"
 #include "targets/pclht/layout.h"
 #include "targets/pclht/options.h"
 #include "targets/pclht/threads.h"
-
-namespace powercut {
-class Drawing;
-}
 
 namespace powercut::pclht {
 
 class Table {
  public:
-  using Options = pclht::Options;
-  static powercut_status ParseOptions(const powercut_config& config, Options* out);      // target.cc
-  static void Traits(const Options& options, powercut_traits* out);                      // target.cc
-  static powercut_status Format(powercut_pool pool, const Options& options);             // recover.cc
-  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc
-  const Options& options() const { return options_; }
-
-  powercut_status Insert(const uint8_t* key, const uint8_t* value);  // items.cc, and the next two
-  powercut_status Update(const uint8_t* key, const uint8_t* value);
-  powercut_status Erase(const uint8_t* key);
-  powercut_status Lookup(const uint8_t* key, uint8_t* value) const;     // search.cc
-  powercut_status Maintain(const char* command);                        // resize.cc
-  powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
-  void Draw(Drawing* to) const;                                         // draw.cc
+  POWERCUT_SCHEME_TABLE(pclht::Options);          // items.cc, search.cc
+  powercut_status Maintain(const char* command);  // resize.cc
+  void Draw(Drawing* to) const;                   // draw.cc
 
   // Regions: 0 is the root with the item of key 0, then every bucket of the current table with its chain.
   uint64_t regions() const { return 1 + Current()->buckets; }

@@ -1,6 +1,5 @@
 // P-CLHT behind the target ABI.
 #include "targets/common/scheme_target.h"
-#include "targets/common/target_entry.h"
 #include "targets/pclht/table.h"
 
 namespace powercut::pclht {
@@ -20,13 +19,7 @@ constexpr OptionTable<Options> kOptions({
 }  // namespace
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
-  const powercut_status status = ReadOptions(config, "pclht", kOptions, out);
-  if (status != POWERCUT_OK) return status;
-  if (config.key_size != 8 || config.value_size != 8) {
-    return BadConfig(config, "pclht takes keys and values of 8 bytes, not %u and %u", config.key_size,
-                     config.value_size);
-  }
-  return POWERCUT_OK;
+  return ReadOptions(config, "pclht", kOptions, out, kWords);
 }
 
 void Table::Traits(const Options& options, powercut_traits* out) {
@@ -38,20 +31,10 @@ void Table::Traits(const Options& options, powercut_traits* out) {
   out->needs_zeroed_pool = 1;
 }
 
-namespace {
+POWERCUT_SCHEME_TARGET(
+    "pclht", kOptions.lines, "P-CLHT: chained buckets of one line, the whole table copied to resize it",
+    "Lee, Mohan, Kashyap, Kim, Chidambaram: RECIPE: Converting Concurrent DRAM Indexes to Persistent-Memory "
+    "Indexes, SOSP 2019",
+    "expand", "shrink", "status")
 
-constexpr const char* kCommands[] = {"expand", "shrink", "status", nullptr};
-
-constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
-    .name = "pclht",
-    .summary = "P-CLHT: chained buckets of one line, the whole table copied to resize it",
-    .paper = "Lee, Mohan, Kashyap, Kim, Chidambaram: RECIPE: Converting Concurrent DRAM Indexes to Persistent-Memory "
-             "Indexes, SOSP 2019",
-    .options = kOptions.lines,
-    .commands = kCommands,
-});
-
-}  // namespace
 }  // namespace powercut::pclht
-
-POWERCUT_TARGET_ENTRY(powercut::pclht::kTarget)

@@ -10,13 +10,10 @@
 #include <cstdint>
 
 #include "targets/common/hash.h"
+#include "targets/common/scheme_table.h"
 #include "targets/common/token_table.h"
 #include "targets/pfht/layout.h"
 #include "targets/pfht/options.h"
-
-namespace powercut {
-class Drawing;
-}
 
 namespace powercut::pfht {
 
@@ -40,17 +37,7 @@ struct Place {
 
 class Table : public TokenTable {
  public:
-  using Options = pfht::Options;
-  static powercut_status ParseOptions(const powercut_config& config, Options* out);  // target.cc
-  static void Traits(const Options& options, powercut_traits* out);
-  static powercut_status Format(powercut_pool pool, const Options& options);             // recover.cc
-  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc
-  const Options& options() const { return options_; }
-
-  powercut_status Insert(const uint8_t* key, const uint8_t* value);  // insert.cc
-  powercut_status Update(const uint8_t* key, const uint8_t* value);  // update.cc
-  powercut_status Erase(const uint8_t* key);                         // erase.cc
-  powercut_status Lookup(const uint8_t* key, uint8_t* value);
+  POWERCUT_SCHEME_TABLE(pfht::Options);           // insert.cc, update.cc, erase.cc (and Lookup)
   powercut_status Maintain(const char* command);  // resize.cc
 
   template <typename Visit>
@@ -70,7 +57,6 @@ class Table : public TokenTable {
     }
   }
   bool Reaches(uint64_t offset) const;
-  powercut_status Verify(uint64_t region, char* message, size_t size);
   void Draw(Drawing* to) const;  // draw.cc
 
   const Body& body() const { return body_; }

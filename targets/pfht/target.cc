@@ -24,17 +24,9 @@ constexpr OptionTable<Options> kOptions({
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
   const powercut_status status = ReadOptions(config, "pfht", kOptions, out);
-  if (status != POWERCUT_OK) return status;
-  if (!TokenBucket::Serves(config.key_size, config.value_size)) {
-    return BadConfig(config,
-                     "pfht takes keys and values of 8 bytes, or keys of 16 bytes and values of 1 to 15, not %u and %u",
-                     config.key_size, config.value_size);
-  }
-  if (out->update == UpdateKind::kAtomic && config.key_size != 8) {
-    return BadConfig(config, "option update=atomic wants keys and values of 8 bytes, not %u and %u", config.key_size,
-                     config.value_size);
-  }
-  return POWERCUT_OK;
+  return status == POWERCUT_OK
+             ? CheckSizes(config, "pfht", out->update == UpdateKind::kAtomic ? InPlace::kAtomic : InPlace::kLogged)
+             : status;
 }
 
 void Table::Traits(const Options&, powercut_traits* out) {
@@ -48,21 +40,9 @@ void Table::Traits(const Options&, powercut_traits* out) {
   out->needs_zeroed_pool = 1;
 }
 
-namespace {
+POWERCUT_SCHEME_TARGET("pfht", kOptions.lines,
+                       "PFHT: cuckoo hashing with buckets, at most one displacement, and a chained stash",
+                       "Debnath et al., SIGOPS OSR 2016; consistency as in Zuo, Hua and Wu, OSDI 2018, 3.3", "expand",
+                       "shrink")
 
-constexpr const char* kCommands[] = {"expand", "shrink", nullptr};
-
-constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
-    .name = "pfht",
-    .summary = "PFHT: cuckoo hashing with buckets, at most one displacement, and a chained stash",
-    .paper = "Debnath et al., SIGOPS OSR 2016; consistency as in Zuo, Hua and Wu, OSDI 2018, 3.3",
-    .options = kOptions.lines,
-    .commands = kCommands,
-});
-
-}  // namespace
 }  // namespace powercut::pfht
-
-const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &powercut::pfht::kTarget : nullptr;
-}

@@ -8,15 +8,11 @@
 #include <cstdint>
 #include <memory>
 
-#include "powercut/target.h"
 #include "targets/common/pool_allocator.h"
+#include "targets/common/scheme_table.h"
 #include "targets/smartcuckoo/forest.h"
 #include "targets/smartcuckoo/layout.h"
 #include "targets/smartcuckoo/options.h"
-
-namespace powercut {
-class Drawing;
-}
 
 namespace powercut::smartcuckoo {
 
@@ -27,21 +23,9 @@ struct Item {
 
 class Table {
  public:
-  using Options = smartcuckoo::Options;
-
-  static powercut_status ParseOptions(const powercut_config& config, Options* out);  // target.cc
-  static void Traits(const Options& options, powercut_traits* out);
-  // recover.cc
-  static powercut_status Format(powercut_pool pool, const Options& options);
-  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);
-
-  powercut_status Insert(const uint8_t* key, const uint8_t* value);     // insert.cc
-  powercut_status Update(const uint8_t* key, const uint8_t* value);     // update.cc
-  powercut_status Erase(const uint8_t* key);                            // erase.cc
-  powercut_status Lookup(const uint8_t* key, uint8_t* value);           // search.cc
-  powercut_status Maintain(const char* command);                        // resize.cc
-  powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
-  void Draw(Drawing* to) const;                                         // draw.cc
+  POWERCUT_SCHEME_TABLE(smartcuckoo::Options);    // insert.cc, update.cc, erase.cc, search.cc
+  powercut_status Maintain(const char* command);  // resize.cc
+  void Draw(Drawing* to) const;                   // draw.cc
 
   // Returns the forecast of Insert for an absent key, before any kick-out (insert.cc).
   Forecast Predetermine(const uint8_t* key) { return Predetermine(PositionsOf(key)); }
@@ -50,7 +34,6 @@ class Table {
   uint64_t regions() const { return 1 + uint64_t{directory_.buckets()}; }
   bool Reaches(uint64_t offset) const { return offset == directory_.offset; }
   PoolAllocator& allocator() { return allocator_; }
-  const Options& options() const { return options_; }
   const Directory& directory() const { return directory_; }
 
   // visit(key, value) for every valid copy of the key, until it returns true.

@@ -1,6 +1,5 @@
 // SmartCuckoo behind the target ABI.
 #include "targets/common/scheme_target.h"
-#include "targets/common/target_entry.h"
 #include "targets/smartcuckoo/table.h"
 
 namespace powercut::smartcuckoo {
@@ -19,13 +18,7 @@ constexpr OptionTable<Options> kOptions({
 }  // namespace
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
-  const powercut_status status = ReadOptions(config, "smartcuckoo", kOptions, out);
-  if (status != POWERCUT_OK) return status;
-  if (config.key_size == 0 || config.key_size > kMostKey || config.value_size == 0 || config.value_size > kMostValue) {
-    return BadConfig(config, "smartcuckoo takes keys of 1 to %u bytes and values of 1 to %u bytes, not %u and %u",
-                     kMostKey, kMostValue, config.key_size, config.value_size);
-  }
-  return POWERCUT_OK;
+  return ReadOptions(config, "smartcuckoo", kOptions, out, ItemSizes{kMostKey, kMostValue});
 }
 
 void Table::Traits(const Options& options, powercut_traits* out) {
@@ -40,21 +33,11 @@ void Table::Traits(const Options& options, powercut_traits* out) {
       "not impact on the data consistency\"; 3.3 carries the scheme over to cuckoo paths";
 }
 
+POWERCUT_SCHEME_TARGET(
+    "smartcuckoo", kOptions.lines,
+    "SmartCuckoo: cuckoo hashing with a pseudoforest that predetermines failing insertions",
+    "Sun, Hua, Jiang, Li, Cao, Zuo: SmartCuckoo: A Fast and Cost-Efficient Hashing Index Scheme for Cloud "
+    "Storage Systems, USENIX ATC 2017",
+    "expand", "rehash")
+
 }  // namespace powercut::smartcuckoo
-
-namespace {
-
-constexpr const char* kCommands[] = {"expand", "rehash", nullptr};
-
-constexpr powercut_target kTarget = powercut::SchemeTarget<powercut::smartcuckoo::Table>::Entry({
-    .name = "smartcuckoo",
-    .summary = "SmartCuckoo: cuckoo hashing with a pseudoforest that predetermines failing insertions",
-    .paper = "Sun, Hua, Jiang, Li, Cao, Zuo: SmartCuckoo: A Fast and Cost-Efficient Hashing Index Scheme for Cloud "
-             "Storage Systems, USENIX ATC 2017",
-    .options = powercut::smartcuckoo::kOptions.lines,
-    .commands = kCommands,
-});
-
-}  // namespace
-
-POWERCUT_TARGET_ENTRY(kTarget)

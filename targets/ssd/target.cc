@@ -17,8 +17,6 @@ constexpr OptionTable<Options> kOptions({
     {"logical=32|8|12|64|...: pages that the host may write", Number<&Options::logical>(1, 1 << 20)},
     {EnumLine<ftl::Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
 });
-constexpr const char* kCommands[] = {nullptr};
-
 }  // namespace
 
 ftl::Ssd::Options Table::DeviceOf(const Options& options) {
@@ -57,24 +55,12 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
   return POWERCUT_OK;
 }
 
-namespace {
+POWERCUT_SCHEME_TARGET("ssd", kOptions.lines, "A solid state drive on raw NAND: two flash translation layers",
+                       "Hash in a Flash: Hash Tables for Solid State Devices, 2.1")
 
-constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
-    .name = "ssd",
-    .summary = "A solid state drive on raw NAND: two flash translation layers",
-    .paper = "Hash in a Flash: Hash Tables for Solid State Devices, 2.1",
-    .options = kOptions.lines,
-    .commands = kCommands,
-});
-
-}  // namespace
 }  // namespace powercut::ssd
 
 extern "C" {
-
-const powercut_target* powercut_target_entry(uint32_t abi) {
-  return abi == POWERCUT_TARGET_ABI ? &powercut::ssd::kTarget : nullptr;
-}
 
 const powercut_sizes* powercut_target_sizes() {
   static const powercut_sizes sizes[] = {{8, 8}, {0, 0}};

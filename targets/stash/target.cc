@@ -1,8 +1,6 @@
 // Cuckoo hashing with a stash, the baseline of SmartCuckoo (ATC 2017): README.md.
 #include "targets/common/cuckoo/target.h"
 
-#include "targets/common/target_entry.h"
-
 namespace powercut::cuckoo {
 namespace {
 
@@ -23,21 +21,16 @@ constexpr OptionTable<Options> kOptions({
      Named<&Options::bug>()},
 });
 
-constexpr powercut_target kTarget = Target(
-    "stash", "Cuckoo hashing with a stash: two tables of one-slot buckets, and a few slots for what finds no place",
-    "Kirsch, Mitzenmacher, Wieder: More Robust Hashing: Cuckoo Hashing with a Stash, ESA 2008, as Sun et al., "
-    "SmartCuckoo, ATC 2017, configure it",
-    kOptions.lines);
-
 }  // namespace
 
-const Scheme kScheme = {.name = "stash",
-                        .options = &kOptions,
-                        .search = Search::kWalk,
-                        .made_for_dram = true,
-                        .kicks_out = true,
-                        .tags = false};
+const Scheme kScheme = {
+    .name = "stash", .options = &kOptions, .search = Search::kWalk, .made_for_dram = true, .kicks_out = true};
+
+POWERCUT_SCHEME_TARGET(
+    "stash", kOptions.lines,
+    "Cuckoo hashing with a stash: two tables of one-slot buckets, and a few slots for what finds no place",
+    "Kirsch, Mitzenmacher, Wieder: More Robust Hashing: Cuckoo Hashing with a Stash, ESA 2008, as Sun et al., "
+    "SmartCuckoo, ATC 2017, configure it",
+    "expand", "shrink")
 
 }  // namespace powercut::cuckoo
-
-POWERCUT_TARGET_ENTRY(powercut::cuckoo::kTarget)

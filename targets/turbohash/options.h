@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "targets/common/scheme_table.h"
 #include "targets/turbohash/tags.h"
 
 namespace powercut::turbohash {
@@ -54,8 +55,7 @@ enum class Bug : uint8_t {
   kCount
 };
 
-struct Options {
-  bool hardened = false;
+struct Options : SchemeOptions {
   bool pointer;  // slots hold hash and pointer (3.6); else key and value
   bool auto_gc;
   bool concurrent;  // several threads may use the open table
@@ -64,8 +64,6 @@ struct Options {
   uint8_t shards_log2;
   uint8_t buckets_log2;  // of a shard when it is formatted
   uint8_t scope;
-  uint32_t key_size = 8;
-  uint32_t value_size = 8;
 
   uint64_t shards() const { return uint64_t{1} << shards_log2; }
   // Whether insert of a present key is an error. With one thread it is an update, as in the paper.

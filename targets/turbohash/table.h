@@ -12,17 +12,13 @@
 #include <cstring>
 #include <memory>
 
-#include "powercut/target.h"
 #include "targets/common/hash.h"
 #include "targets/common/pool_allocator.h"
+#include "targets/common/scheme_table.h"
 #include "targets/turbohash/items.h"
 #include "targets/turbohash/layout.h"
 #include "targets/turbohash/locks.h"
 #include "targets/turbohash/options.h"
-
-namespace powercut {
-class Drawing;
-}
 
 namespace powercut::turbohash {
 
@@ -70,21 +66,10 @@ struct Path {
 
 class Table {
  public:
-  using Options = turbohash::Options;
-  static powercut_status ParseOptions(const powercut_config& config, Options* out);  // target.cc
-  static void Traits(const Options& options, powercut_traits* out);                  // target.cc
-  static powercut_status Format(powercut_pool pool, const Options& options);         // recover.cc
-  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);
+  POWERCUT_SCHEME_TABLE(turbohash::Options);      // insert.cc, erase.cc, search.cc
+  powercut_status Maintain(const char* command);  // resize.cc
+  void Draw(Drawing* to) const;                   // draw.cc
 
-  powercut_status Insert(const uint8_t* key, const uint8_t* value);     // insert.cc
-  powercut_status Update(const uint8_t* key, const uint8_t* value);     // insert.cc
-  powercut_status Erase(const uint8_t* key);                            // erase.cc
-  powercut_status Lookup(const uint8_t* key, uint8_t* value);           // search.cc
-  powercut_status Maintain(const char* command);                        // resize.cc
-  powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
-  void Draw(Drawing* to) const;                                         // draw.cc
-
-  const Options& options() const { return options_; }
   Path Find(const Home& home, const uint8_t* key) const;  // search.cc
   Home HomeOf(const uint8_t* key) const;
   const Shard& shard(uint64_t index) const { return shards_[index]; }

@@ -1,6 +1,5 @@
 // TurboHash behind the target ABI.
 #include "targets/common/scheme_target.h"
-#include "targets/common/target_entry.h"
 #include "targets/turbohash/table.h"
 
 namespace powercut::turbohash {
@@ -33,12 +32,8 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
   if (!HasTags(out->tags)) {
     return BadConfig(config, "this CPU cannot do tags=%s; tags=auto takes what it can do", NameOf(out->tags));
   }
-  if (config.key_size == 0 || config.key_size > kMostKey || config.value_size == 0 || config.value_size > kMostValue) {
-    return BadConfig(config, "turbohash takes keys of 1 to %u bytes and values of 1 to %u, not %u and %u", kMostKey,
-                     kMostValue, config.key_size, config.value_size);
-  }
   out->pointer = out->pointer || config.key_size > 8 || config.value_size > 8;
-  return POWERCUT_OK;
+  return CheckSizes(config, "turbohash", {kMostKey, kMostValue});
 }
 
 void Table::Traits(const Options& options, powercut_traits* out) {
@@ -49,19 +44,8 @@ void Table::Traits(const Options& options, powercut_traits* out) {
   out->needs_zeroed_pool = 1;
 }
 
-namespace {
+POWERCUT_SCHEME_TARGET(
+    "turbohash", kOptions.lines, "TurboHash: shards of 256-byte buckets, bounded linear probing, near-place updates",
+    "Zhao, Zhong, Jiang: TurboHash: A Hash Table for Key-value Store on Persistent Memory, SYSTOR 2023", "expand", "gc")
 
-constexpr const char* kCommands[] = {"expand", "gc", nullptr};
-
-constexpr powercut_target kTarget = SchemeTarget<Table>::Entry({
-    .name = "turbohash",
-    .summary = "TurboHash: shards of 256-byte buckets, bounded linear probing, near-place updates",
-    .paper = "Zhao, Zhong, Jiang: TurboHash: A Hash Table for Key-value Store on Persistent Memory, SYSTOR 2023",
-    .options = kOptions.lines,
-    .commands = kCommands,
-});
-
-}  // namespace
 }  // namespace powercut::turbohash
-
-POWERCUT_TARGET_ENTRY(powercut::turbohash::kTarget)

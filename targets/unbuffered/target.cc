@@ -1,8 +1,6 @@
 // The hash table without a buffer (2.1, 3.5): README.md.
 #include "targets/common/counting/target.h"
 
-#include "targets/common/target_entry.h"
-
 namespace powercut::counting {
 namespace {
 
@@ -18,15 +16,11 @@ constexpr OptionTable<Options> kOptions({
      Named<&Options::bug>()},
 });
 
-constexpr const char* kCommands[] = {nullptr};
-
-constexpr powercut_target kTarget = Target(
-    "unbuffered", "a counting table without a buffer: each increment writes its page", kOptions.lines, kCommands);
-
 }  // namespace
 
 const Member kMember = {.name = "unbuffered", .scheme = Scheme::kUnbuffered, .options = &kOptions};
 
-}  // namespace powercut::counting
+POWERCUT_SCHEME_TARGET("unbuffered", kOptions.lines,
+                       "a counting table without a buffer: each increment writes its page", kPaper)
 
-POWERCUT_TARGET_ENTRY(powercut::counting::kTarget)
+}  // namespace powercut::counting

@@ -46,14 +46,7 @@ inline constexpr OptionTable<Options> kStagedOptions({
      Named<&Options::bug>()},
 });
 
-constexpr powercut_target Target(const char* name, const char* summary, const char* const* options,
-                                 const char* const* commands) {
-  return SchemeTarget<Table>::Entry({.name = name,
-                                     .summary = summary,
-                                     .paper = "Hash in a Flash: Hash Tables for Solid State Devices",
-                                     .options = options,
-                                     .commands = commands});
-}
+inline constexpr const char* kPaper = "Hash in a Flash: Hash Tables for Solid State Devices";
 
 }  // namespace powercut::counting
 #endif  // POWERCUT_TARGETS_COMMON_COUNTING_TARGET_H_

@@ -94,9 +94,9 @@ struct Scheme {
   const char* name;
   const OptionTable<Options>* options;
   Search search;
-  bool made_for_dram;  // `published` updates in place without a log and knows of no duplicates
-  bool kicks_out;      // `published` evicts while it searches
-  bool tags;           // partial keys in the bucket's header; the second bucket follows from the first and the tag
+  bool made_for_dram = false;  // `published` updates in place without a log and knows of no duplicates
+  bool kicks_out = false;      // `published` evicts while it searches
+  bool tags = false;  // partial keys in the bucket's header; the second bucket follows from the first and the tag
 };
 
 // The scheme of this library; its folder defines it.

@@ -9,16 +9,12 @@
 #include <cstdint>
 #include <memory>
 
-#include "powercut/target.h"
 #include "targets/common/cuckoo/layout.h"
 #include "targets/common/cuckoo/locks.h"
 #include "targets/common/cuckoo/options.h"
 #include "targets/common/hash.h"
 #include "targets/common/pool_allocator.h"
-
-namespace powercut {
-class Drawing;
-}
+#include "targets/common/scheme_table.h"
 
 namespace powercut::cuckoo {
 
@@ -58,26 +54,14 @@ struct Path {
 
 class Table {
  public:
-  using Options = cuckoo::Options;
-
-  static powercut_status ParseOptions(const powercut_config& config, Options* out);      // options.cc
-  static void Traits(const Options& options, powercut_traits* traits);                   // recover.cc
-  static powercut_status Format(powercut_pool pool, const Options& options);             // recover.cc
-  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // recover.cc
-  powercut_status Insert(const uint8_t* key, const uint8_t* value);                      // insert.cc
-  powercut_status Update(const uint8_t* key, const uint8_t* value);                      // update.cc
-  powercut_status Erase(const uint8_t* key);                                             // update.cc
-  powercut_status Lookup(const uint8_t* key, uint8_t* value);                            // search.cc
-  powercut_status Maintain(const char* command);                                         // resize.cc
-  powercut_status Verify(uint64_t region, char* message, size_t size);                   // verify.cc
-
-  void Draw(Drawing* to) const;  // draw.cc
+  POWERCUT_SCHEME_TABLE(cuckoo::Options);         // insert.cc, update.cc (and Erase), search.cc; Traits: recover.cc
+  powercut_status Maintain(const char* command);  // resize.cc
+  void Draw(Drawing* to) const;                   // draw.cc
 
   // Regions: 0 is the root, then every bucket and the stash of every slot array.
   uint64_t regions() const;
   bool Reaches(uint64_t offset) const;
   PoolAllocator& allocator() { return allocator_; }
-  const Options& options() const { return options_; }
   const Geometry& geometry() const { return geometry_; }
   const SlotArray& main() const { return arrays_[0]; }
   uint64_t slots() const { return geometry_.Buckets(arrays_[0].log2) * geometry_.bucket.slots + geometry_.stash.slots; }

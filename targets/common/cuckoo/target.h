@@ -7,8 +7,6 @@
 
 namespace powercut::cuckoo {
 
-inline constexpr const char* kCommands[] = {"expand", "shrink", nullptr};
-
 // Options of several schemes.
 inline constexpr Option<Options> kTwoTables = {
     "tables=2|1: two tables with one hash function each, or one table with both", Number<&Options::tables>()};
@@ -23,12 +21,6 @@ inline constexpr Option<Options> kUpdateInPlace = {
 inline constexpr Option<Options> kAutoExpand = {
     "auto_expand=on|off: an insert that finds no place doubles the table and tries again (off: FULL)",
     Switch<&Options::auto_expand>()};
-
-constexpr powercut_target Target(const char* name, const char* summary, const char* paper,
-                                 const char* const* option_lines) {
-  return SchemeTarget<Table>::Entry(
-      {.name = name, .summary = summary, .paper = paper, .options = option_lines, .commands = kCommands});
-}
 
 }  // namespace powercut::cuckoo
 #endif  // POWERCUT_TARGETS_COMMON_CUCKOO_TARGET_H_

@@ -1,0 +1,45 @@
+// The part of a scheme's table that all schemes have alike: the functions that SchemeTarget (scheme_target.h) calls,
+// and the options that every run has.
+#ifndef POWERCUT_TARGETS_COMMON_SCHEME_TABLE_H_
+#define POWERCUT_TARGETS_COMMON_SCHEME_TABLE_H_
+
+#include <cstdint>
+
+#include "powercut/target.h"
+#include "targets/common/bytes.h"
+
+namespace powercut {
+
+class Drawing;
+
+struct SchemeOptions {
+  bool hardened = false;
+  // In bytes; with mixed sizes, of the longest key and of the longest value.
+  uint32_t key_size = 8;
+  uint32_t value_size = 8;
+  uint32_t least_key_size = 8;  // of the shortest key
+};
+
+}  // namespace powercut
+
+// Declares the functions in a class `Table` with a member `options_`. target.cc defines the first two, recover.cc the
+// next two, and verify.cc Verify(); a comment beside the line says where the operations are.
+#define POWERCUT_SCHEME_TABLE(OptionsOfTable) \
+  POWERCUT_SCHEME_TABLE_OF(OptionsOfTable, const uint8_t*, const uint8_t*, uint8_t*)
+// Declares them for a table of mixed sizes (ABI.md, "Sizes").
+#define POWERCUT_MIXED_SCHEME_TABLE(OptionsOfTable) POWERCUT_SCHEME_TABLE_OF(OptionsOfTable, Bytes, Bytes, ValueRoom*)
+
+#define POWERCUT_SCHEME_TABLE_OF(OptionsOfTable, Key, Value, Found)                     \
+  using Options = OptionsOfTable;                                                       \
+  static powercut_status ParseOptions(const powercut_config& config, Options* out);     \
+  static void Traits(const Options& options, powercut_traits* out);                     \
+  static powercut_status Format(powercut_pool pool, const Options& options);            \
+  static powercut_status Open(powercut_pool pool, const Options& options, Table** out); \
+  const Options& options() const { return options_; }                                   \
+  powercut_status Insert(Key key, Value value);                                         \
+  powercut_status Update(Key key, Value value);                                         \
+  powercut_status Erase(Key key);                                                       \
+  powercut_status Lookup(Key key, Found value);                                         \
+  powercut_status Verify(uint64_t region, char* message, size_t size)
+
+#endif  // POWERCUT_TARGETS_COMMON_SCHEME_TABLE_H_
