@@ -144,6 +144,50 @@ class TokenTable {
     }
   }
 
+  // Open's first step: is there such a table, formatted with these options?
+  powercut_status CheckHeader(uint64_t magic, uint64_t geometry) const {
+    if (root()->magic != magic) return POWERCUT_NOT_FORMATTED;
+    return root()->geometry == geometry && allocator_.Matches() ? POWERCUT_OK : POWERCUT_CORRUPT;
+  }
+
+  // The result of `build(log2, &next)`: a durable table with every item, which nothing reaches yet. Otherwise nothing
+  // was changed.
+  enum class Built : uint8_t { kYes, kNoPlace, kNoRoom };
+
+  // Replaces the table by one of 2^log2. Should an item find no place there, the next size is tried, below 2^end: a
+  // small table can be unlucky.
+  template <typename Body, typename Build, typename Replace>
+  static powercut_status ExpandTo(uint32_t log2, uint32_t end, Build build, Replace replace) {
+    for (; log2 < end; ++log2) {
+      Body next;
+      const Built built = build(log2, &next);
+      if (built == Built::kNoRoom) {
+        pmem::mark("expand.refused");
+        return POWERCUT_FULL;
+      }
+      if (built == Built::kNoPlace) {
+        pmem::mark("expand.again");
+        continue;
+      }
+      replace(next);
+      pmem::mark("expand.done");
+      return POWERCUT_OK;
+    }
+    return POWERCUT_FULL;
+  }
+  template <typename Body, typename Build, typename Replace>
+  static powercut_status ShrinkTo(uint32_t log2, Build build, Replace replace) {
+    Body next;
+    if (log2 == 0) return POWERCUT_FULL;
+    if (build(log2, &next) != Built::kYes) {
+      pmem::mark("shrink.refused");
+      return POWERCUT_FULL;
+    }
+    replace(next);
+    pmem::mark("shrink.done");
+    return POWERCUT_OK;
+  }
+
   // Is [offset, offset + bytes) inside one allocated block that begins there?
   bool IsBlock(uint64_t offset, uint64_t bytes) {
     bool found = false;

@@ -31,8 +31,8 @@ powercut_status Table::Format(powercut_pool pool, const Options& options) {
 powercut_status Table::Open(powercut_pool pool, const Options& options, Table** out) {
   if (pool.size < sizeof(TokenRoot) + kUnit) return POWERCUT_NOT_FORMATTED;
   Table opening(pool, options);
-  if (opening.root()->magic != kMagic) return POWERCUT_NOT_FORMATTED;
-  if (opening.root()->geometry != opening.GeometryWord() || !opening.allocator_.Matches()) return POWERCUT_CORRUPT;
+  const powercut_status status = opening.CheckHeader(kMagic, opening.GeometryWord());
+  if (status != POWERCUT_OK) return status;
   const uint32_t log2 = opening.TableLog2();
   if (log2 < 1 || log2 >= kUnit / 8) return POWERCUT_CORRUPT;
   opening.tree_ = opening.Shape(log2);

@@ -12,40 +12,19 @@ powercut_status Table::Maintain(const char* command) {
   return std::strcmp(command, "shrink") == 0 ? Shrink() : Expand();
 }
 
-// Doubles the number of leaves. Should an item find no place in the new tree, the next size is tried: the paths of a
-// small tree are few, and half its cells need not be enough.
+// Doubles the number of leaves, or more: the paths of a small tree are few, and half its cells need not be enough.
 powercut_status Table::Expand() {
-  for (uint32_t log2 = tree_.leaves_log2 + 1; log2 < kUnit / 8; ++log2) {
-    Tree next;
-    const Built built = Build(log2, &next);
-    if (built == Built::kNoRoom) {
-      pmem::mark("expand.refused");
-      return POWERCUT_FULL;
-    }
-    if (built == Built::kNoPlace) {
-      pmem::mark("expand.again");
-      continue;
-    }
-    Replace(next);
-    pmem::mark("expand.done");
-    return POWERCUT_OK;
-  }
-  return POWERCUT_FULL;
+  return ExpandTo<Tree>(
+      tree_.leaves_log2 + 1, kUnit / 8, [this](uint32_t log2, Tree* next) { return Build(log2, next); },
+      [this](const Tree& next) { Replace(next); });
 }
 
 powercut_status Table::Shrink() {
-  Tree next;
-  if (tree_.leaves_log2 == 1) return POWERCUT_FULL;
-  if (Build(tree_.leaves_log2 - 1, &next) != Built::kYes) {
-    pmem::mark("shrink.refused");
-    return POWERCUT_FULL;
-  }
-  Replace(next);
-  pmem::mark("shrink.done");
-  return POWERCUT_OK;
+  return ShrinkTo<Tree>(
+      tree_.leaves_log2 - 1, [this](uint32_t log2, Tree* next) { return Build(log2, next); },
+      [this](const Tree& next) { Replace(next); });
 }
 
-// A durable tree with every item, which nothing reaches yet. Otherwise nothing was changed.
 Table::Built Table::Build(uint32_t leaves_log2, Tree* next) {
   *next = Shape(leaves_log2);
   const uint64_t bytes = Bytes(*next);

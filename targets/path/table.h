@@ -115,7 +115,6 @@ class Table : public TokenTable {
   uint8_t* Find(const uint8_t* key) const;
 
   // resize.cc
-  enum class Built : uint8_t { kYes, kNoPlace, kNoRoom };
   powercut_status Expand();
   powercut_status Shrink();
   Built Build(uint32_t leaves_log2, Tree* next);

@@ -12,40 +12,19 @@ powercut_status Table::Maintain(const char* command) {
   return std::strcmp(command, "shrink") == 0 ? Shrink() : Expand();
 }
 
-// Doubles the number of buckets. Should an item find no place in the new table, the next size is tried: a small table
-// can be unlucky.
+// Doubles the number of buckets, or more.
 powercut_status Table::Expand() {
-  for (uint32_t log2 = body_.shape.buckets_log2 + 1; log2 < kLogs; ++log2) {
-    Body next;
-    const Built built = Build(log2, &next);
-    if (built == Built::kNoRoom) {
-      pmem::mark("expand.refused");
-      return POWERCUT_FULL;
-    }
-    if (built == Built::kNoPlace) {
-      pmem::mark("expand.again");
-      continue;
-    }
-    Replace(next);
-    pmem::mark("expand.done");
-    return POWERCUT_OK;
-  }
-  return POWERCUT_FULL;
+  return ExpandTo<Body>(
+      body_.shape.buckets_log2 + 1, kLogs, [this](uint32_t log2, Body* next) { return Build(log2, next); },
+      [this](const Body& next) { Replace(next); });
 }
 
 powercut_status Table::Shrink() {
-  if (body_.shape.buckets_log2 == 1) return POWERCUT_FULL;
-  Body next;
-  if (Build(body_.shape.buckets_log2 - 1, &next) != Built::kYes) {
-    pmem::mark("shrink.refused");
-    return POWERCUT_FULL;
-  }
-  Replace(next);
-  pmem::mark("shrink.done");
-  return POWERCUT_OK;
+  return ShrinkTo<Body>(
+      body_.shape.buckets_log2 - 1, [this](uint32_t log2, Body* next) { return Build(log2, next); },
+      [this](const Body& next) { Replace(next); });
 }
 
-// A durable table with every item, which nothing reaches yet. Otherwise nothing was changed.
 Table::Built Table::Build(uint32_t buckets_log2, Body* next) {
   *next = {.shape = Shape(buckets_log2, bucket_, options_), .base = nullptr, .stash_items = 0, .named = false};
   const uint64_t offset = allocator_.Allocate(next->shape.bytes);

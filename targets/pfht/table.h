@@ -130,7 +130,6 @@ class Table : public TokenTable {
   void Unlink(uint64_t* link);
 
   // resize.cc
-  enum class Built : uint8_t { kYes, kNoPlace, kNoRoom };
   powercut_status Expand();
   powercut_status Shrink();
   Built Build(uint32_t buckets_log2, Body* next);
