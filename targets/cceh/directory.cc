@@ -38,10 +38,8 @@ void Table::Double(Directory* bigger, uint64_t entry, const Segment* left, const
   pmem::atomic_store(&root()->directory, OffsetOf(bigger));
   pmem::persist(&root()->directory, sizeof root()->directory);
   pmem::mark("double.published");
-  DO_IF (Bug::kDoublingDepthApart) {
-    pmem::atomic_store(&bigger->depth, depth + 1);
-    pmem::persist(&bigger->depth, sizeof bigger->depth);
-  }
+  DO_IF (Bug::kDoublingDepthApart) pmem::atomic_store(&bigger->depth, depth + 1);
+  DO_IF (Bug::kDoublingDepthApart) pmem::persist(&bigger->depth, sizeof bigger->depth);
   SKIP_IF (Bug::kDoublingFreesFirst) Free(old);
   directory_ = bigger;
   depth_ = depth + 1;

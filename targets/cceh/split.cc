@@ -20,6 +20,14 @@ powercut_status Table::Split(Segment* segment, uint64_t hash) {
   return status;
 }
 
+void Table::ClearCovered(Segment* segment, Meta meta) const {
+  for (uint64_t i = 0; i < options_.slots; ++i) {
+    Slot* slot = &segment->slots()[i];
+    if (!IsReserved(slot->key) && meta.Covers(HashOf(slot->key))) pmem::atomic_store(&slot->key, kInvalid);
+  }
+  pmem::persist(segment->slots(), options_.slots * sizeof(Slot));
+}
+
 // The commit is the new local depth of the old segment, which comes last: until then the old segment covers all that
 // it held, and recovery gives it the upper half of its entries back.
 powercut_status Table::SplitLazily(Segment* segment, uint64_t hash) {
@@ -47,13 +55,7 @@ powercut_status Table::SplitLazily(Segment* segment, uint64_t hash) {
   };
   DO_IF (Bug::kDepthBeforeDirectory) set_meta(lower);
   DO_IF (Bug::kPatternBeforeDirectory) set_meta({meta.depth, lower.pattern});
-  DO_IF (Bug::kSplitClearsFirst) {
-    for (uint64_t i = 0; i < options_.slots; ++i) {
-      Slot* slot = &segment->slots()[i];
-      if (!IsReserved(slot->key) && upper.Covers(HashOf(slot->key))) pmem::atomic_store(&slot->key, kInvalid);
-    }
-    pmem::persist(segment->slots(), options_.slots * sizeof(Slot));
-  }
+  DO_IF (Bug::kSplitClearsFirst) ClearCovered(segment, upper);
   if (doubles) {
     Double(bigger, entry, segment, right);
   } else {
@@ -66,11 +68,9 @@ powercut_status Table::SplitLazily(Segment* segment, uint64_t hash) {
   const bool unlocks_early = AsAuthors() || Has(Bug::kDirectoryUnlockedEarly);
   if (unlocks_early) UnlockDirectory(locked);
   DO_IF (Bug::kPatternApart) set_meta({lower.depth, meta.pattern});
-  DO_IF (Bug::kSplitDepthUnflushed) {
-    pmem::atomic_store(&segment->meta, lower.Encode());
-  } else SKIP_IF (Bug::kDepthBeforeDirectory) {
-    set_meta(lower);
-  }
+  DO_IF (Bug::kSplitDepthUnflushed) pmem::atomic_store(&segment->meta, lower.Encode());
+  const bool is_stored = Has(Bug::kSplitDepthUnflushed) || Has(Bug::kDepthBeforeDirectory);
+  if (!is_stored) set_meta(lower);
   if (!unlocks_early) UnlockDirectory(locked);
   pmem::mark("split.done");
   return POWERCUT_OK;

@@ -84,6 +84,8 @@ class Table {
 
   // split.cc
   powercut_status Split(Segment* segment, uint64_t hash);
+  // Empties the slots that `meta` covers, durably: the bug kSplitClearsFirst.
+  void ClearCovered(Segment* segment, Meta meta) const;
   powercut_status SplitLazily(Segment* segment, uint64_t hash);
   powercut_status SplitByCopying(Segment* segment, uint64_t hash);
 
@@ -105,6 +107,8 @@ class Table {
   Segment* Enter(uint64_t hash, Access access);
   void Leave(Segment* segment, Access access) const;
   Segment* Named(uint64_t hash);
+  // The bug kDirectoryReadEarly: the directory is taken from the root, without its lock.
+  Segment* NamedByRoot(uint64_t hash) const;
   Segment* EnterToChange(uint64_t hash);
   void LeaveChanged(Segment* segment) const;
   bool EnterToSplit(Segment* segment) const;

@@ -27,19 +27,18 @@ bool TryAlone(Segment* segment) {
 void CountIn(Segment* segment) { __atomic_fetch_add(&segment->lock, int64_t{1}, __ATOMIC_ACQ_REL); }
 void CountOut(Segment* segment) { __atomic_fetch_sub(&segment->lock, int64_t{1}, __ATOMIC_ACQ_REL); }
 
+bool ShareByStore(Segment* segment) {
+  const int64_t seen = pmem::atomic_load(&segment->lock);
+  if (seen >= 0) pmem::atomic_store(&segment->lock, seen + 1);
+  return seen >= 0;
+}
+
 }  // namespace
 
 bool Table::TryEnter(Segment* segment, Access access) const {
   if (access == Access::kAlone) return TryAlone(segment);
-  DO_IF (Bug::kLockLoadThenStore) {
-    const int64_t seen = pmem::atomic_load(&segment->lock);
-    if (seen >= 0) pmem::atomic_store(&segment->lock, seen + 1);
-    return seen >= 0;
-  }
-  DO_IF (Bug::kCountedIntoChange) {
-    CountIn(segment);
-    return true;
-  }
+  DO_IF (Bug::kLockLoadThenStore) return ShareByStore(segment);
+  DO_IF (Bug::kCountedIntoChange) return CountIn(segment), true;
   return TryShare(segment);
 }
 
@@ -64,13 +63,15 @@ void Table::Leave(Segment* segment, Access access) const {
   CountOut(segment);
 }
 
+Segment* Table::NamedByRoot(uint64_t hash) const {
+  const auto* directory = reinterpret_cast<Directory*>(pool_.base + pmem::atomic_load(&root()->directory));
+  const uint64_t depth = pmem::atomic_load(&directory->depth);
+  return SegmentAt(pmem::atomic_load(directory->entries() + (depth == 0 ? 0 : hash >> (64 - depth))));
+}
+
 // The segment that the directory names now, and perhaps not any more when it is used.
 Segment* Table::Named(uint64_t hash) {
-  DO_IF (Bug::kDirectoryReadEarly) {
-    const auto* directory = reinterpret_cast<Directory*>(pool_.base + pmem::atomic_load(&root()->directory));
-    const uint64_t depth = pmem::atomic_load(&directory->depth);
-    return SegmentAt(pmem::atomic_load(directory->entries() + (depth == 0 ? 0 : hash >> (64 - depth))));
-  }
+  DO_IF (Bug::kDirectoryReadEarly) return NamedByRoot(hash);
   locks_.directory.Share();
   Segment* segment = SegmentOf(EntryOf(hash));
   locks_.directory.Unshare();

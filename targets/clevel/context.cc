@@ -51,11 +51,7 @@ Table::Published Table::Publish(Thread* thread, const Context& next, uint64_t ol
   if (!CanRetire(*thread, old_level == 0 ? 2 : 3)) return Published::kNoRoom;
   Buffer& words = buffer(*thread);
   const uint64_t old_word = thread->view.context, old_context = OffsetIn(old_word);
-  DO_IF (Bug::kContextInPlace) {
-    ChangeInPlace(next);
-    if (old_level != 0) allocator_.Free(old_level);
-    return Attach(old_word, &thread->view) ? Published::kYes : Published::kNoRoom;
-  }
+  DO_IF (Bug::kContextInPlace) return PublishInPlace(thread, next, old_level);
   const uint64_t offset = allocator_.AllocateInto(&words.context, sizeof(Context), ArenaOf(*thread));
   if (offset == 0) return Published::kNoRoom;
   auto* context = At<Context>(offset);
@@ -115,6 +111,13 @@ void Table::ChangeInPlace(const Context& next) {
   change(&now->first, next.first);
   change(&now->last, next.last);
   change(&now->is_resizing, next.is_resizing);
+}
+
+Table::Published Table::PublishInPlace(Thread* thread, const Context& next, uint64_t old_level) {
+  const uint64_t old_word = thread->view.context;
+  ChangeInPlace(next);
+  if (old_level != 0) allocator_.Free(old_level);
+  return Attach(old_word, &thread->view) ? Published::kYes : Published::kNoRoom;
 }
 
 }  // namespace powercut::clevel

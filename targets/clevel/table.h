@@ -140,6 +140,8 @@ class Table {
   // Copy-on-write and CAS. kOvertaken: another context than the thread's is the global one. `paused`: the thread loses
   // the CPU between its CAS and its flush.
   Published Publish(Thread* thread, const Context& next, uint64_t old_level, bool paused = false);
+  // The bug kContextInPlace.
+  Published PublishInPlace(Thread* thread, const Context& next, uint64_t old_level);
   void ChangeInPlace(const Context& next);
   void EndPublication(Thread* thread, uint64_t old_context, uint64_t old_level);
 
@@ -240,6 +242,7 @@ class Table {
   powercut_status InsertMarked(Thread* thread, Bytes key, Bytes value);
   bool IsOvertaken(const View& view, const Place& place) const;
   Decision Commit(Thread* thread, const Probe& probe, uint64_t* slot, uint64_t word);
+  void CommitOnce(Thread* thread, const Probe& probe, uint64_t* slot, uint64_t word);
   void Decide(Thread* thread, uint64_t* slot, uint64_t word, bool own);
   void HelpCommit(Thread* thread, uint64_t* stripe, uint64_t ticket);
   void Withdraw(uint64_t* slot, uint64_t word) const;

@@ -52,21 +52,25 @@ void BucketLock::Acquire(uint64_t index) {
     LockShared(&bucket_->lock);
     alone_ = false;
     // The source takes for granted that the other thread did it; there may have been no room.
-    if (!table_->options_.hardened || table_->Has(Bug::kFailedRehashUnnoticed)) return;
+    if (!table_->options_.hardened || Has(Bug::kFailedRehashUnnoticed)) return;
     if (pmem::atomic_load(&bucket_->rehashed) != 0) return;
     Unlock(&bucket_->lock, /*alone=*/false);
     alone_ = true;
   }
 }
 
+bool BucketLock::Has(Bug bug) const { return table_->Has(bug); }
+
+bool BucketLock::UpgradeByStore() {
+  Unlock(&bucket_->lock, /*alone=*/false);
+  LockAloneByStore(&bucket_->lock);
+  return false;
+}
+
 bool BucketLock::BecomeWriter() {
   if (alone_) return true;
   alone_ = true;
-  if (table_->Has(Bug::kLockByStore)) {
-    Unlock(&bucket_->lock, /*alone=*/false);
-    LockAloneByStore(&bucket_->lock);
-    return false;
-  }
+  DO_IF (Bug::kLockByStore) return UpgradeByStore();
   return Upgrade(&bucket_->lock);
 }
 
@@ -87,7 +91,7 @@ void BucketLock::Rehash() {
   if (bucket->head != 0) {
     // The power was cut between the transaction and the flag.
     pmem::mark("rehash.flag");
-  } else if (!table_->Has(Bug::kParentSeenUnlocked) || table_->WordsToMove(index_) != 0) {
+  } else if (!Has(Bug::kParentSeenUnlocked) || table_->WordsToMove(index_) != 0) {
     parent.Acquire(Table::Parent(index_));
     if (!parent.rehashed() || !MoveItems(&parent)) {
       bucket_ = parent.bucket_;
@@ -96,8 +100,8 @@ void BucketLock::Rehash() {
       parent.held_ = false;
       return;
     }
-    if (table_->Has(Bug::kFlagFirst) && bucket->rehashed != 0) return;
-    if (table_->Has(Bug::kParentReleasedEarly)) parent.Release();
+    if (Has(Bug::kFlagFirst) && bucket->rehashed != 0) return;
+    DO_IF (Bug::kParentReleasedEarly) parent.Release();
   }
   // The parent is still held: who misses an item there finds the bucket marked (MaskRace).
   pmem::atomic_store(&bucket->rehashed, uint64_t{1});
@@ -113,10 +117,8 @@ bool BucketLock::MoveItems(BucketLock* parent) {
   Table::Transaction transaction(table_);
   if (!transaction.Reserve(words)) return false;
   pmem::mark("rehash.moves");
-  if (table_->Has(Bug::kFlagFirst)) {
-    pmem::atomic_store(&bucket->rehashed, uint64_t{1});
-    pmem::persist(&bucket->rehashed, sizeof(uint64_t));
-  }
+  DO_IF (Bug::kFlagFirst) pmem::atomic_store(&bucket->rehashed, uint64_t{1});
+  DO_IF (Bug::kFlagFirst) pmem::persist(&bucket->rehashed, sizeof(uint64_t));
   table_->Split(parent->bucket_, bucket, index_, [&](uint64_t* word, uint64_t to) { transaction.Set(word, to); });
   transaction.Commit();
   pmem::mark("rehash.moved");
@@ -158,15 +160,10 @@ bool Table::EnableSegment(uint32_t k) {
   const uint64_t block = Allocate(buckets * sizeof(Bucket));
   if (block == 0) return false;
   pmem::mark("grow");
-  DO_IF (Bug::kSegmentUninitialised) {
-    PublishSegments(k, block);
-    std::memset(pool_.base + block, 0, buckets * sizeof(Bucket));
-    pmem::persist(pool_.base + block, buckets * sizeof(Bucket));
-  } else {
-    std::memset(pool_.base + block, 0, buckets * sizeof(Bucket));
-    pmem::persist(pool_.base + block, buckets * sizeof(Bucket));
-    PublishSegments(k, block);
-  }
+  DO_IF (Bug::kSegmentUninitialised) PublishSegments(k, block);
+  std::memset(pool_.base + block, 0, buckets * sizeof(Bucket));
+  pmem::persist(pool_.base + block, buckets * sizeof(Bucket));
+  SKIP_IF (Bug::kSegmentUninitialised) PublishSegments(k, block);
   pmem::atomic_store(&mask_, (uint64_t{1} << end) - 1);
   pmem::mark("grow.published");
   return true;
@@ -178,10 +175,8 @@ void Table::PublishSegments(uint32_t k, uint64_t block) {
   const uint32_t end = k < options_.first_block ? options_.first_block : k + 1;
   if (end == k + 1) {
     pmem::atomic_store(&segment[k], block);
-    DO_IF (Bug::kBucketCountUnordered) {
-      pmem::atomic_store(&root()->mask, (uint64_t{1} << end) - 1);
-      pmem::flush(&root()->mask, sizeof(uint64_t));
-    }
+    DO_IF (Bug::kBucketCountUnordered) pmem::atomic_store(&root()->mask, (uint64_t{1} << end) - 1);
+    DO_IF (Bug::kBucketCountUnordered) pmem::flush(&root()->mask, sizeof(uint64_t));
     DO_IF (Bug::kSegmentVisibleEarly) pmem::atomic_store(&mask_, (uint64_t{1} << end) - 1);
     SKIP_IF (Bug::kSegmentUnflushed) pmem::persist(&segment[k], sizeof(uint64_t));
     return;

@@ -11,6 +11,7 @@
 
 #include "powercut/pmem.h"
 #include "targets/cmap/layout.h"
+#include "targets/cmap/options.h"
 
 namespace powercut::cmap {
 
@@ -106,6 +107,8 @@ class BucketLock {
   bool rehashed() const { return holder_ == index_; }
 
  private:
+  bool Has(Bug bug) const;
+  bool UpgradeByStore();
   void Rehash();
   bool MoveItems(BucketLock* parent);
 

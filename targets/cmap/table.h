@@ -64,6 +64,8 @@ class Table {
     void Commit();
 
    private:
+    bool Has(Bug bug) const { return table_->Has(bug); }
+    void CommitUnlogged();
     void Apply() const;
     void Flush() const;
 

@@ -1,6 +1,7 @@
 // The undo log. Entries durable, count durable, words changed and durable, count cleared: a cut in between is rolled
 // back at open.
 #include "targets/cmap/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::cmap {
 
@@ -19,23 +20,25 @@ void Table::Transaction::Set(uint64_t* word, uint64_t value) {
 
 void Table::Transaction::Commit() {
   Root* root = table_->root();
-  if (table_->Has(Bug::kUnlogged)) {
-    Apply();
-    Flush();
-  } else {
-    if (!table_->Has(Bug::kLogUnordered)) pmem::persist(entries_, count_ * sizeof(LogEntry));
-    // One line, so the block is there whenever the count is.
-    if (root->log_block != block_) pmem::atomic_store(&root->log_block, block_);
-    pmem::atomic_store(&root->log_count, count_);
-    pmem::persist(&root->log_count, 2 * sizeof(uint64_t));
-    pmem::mark("log.valid");
-    Apply();
-    if (!table_->Has(Bug::kLogClearedEarly)) Flush();
-    pmem::mark("log.applied");
-    pmem::atomic_store(&root->log_count, uint64_t{0});
-    pmem::persist(&root->log_count, sizeof(uint64_t));
-    if (table_->Has(Bug::kLogClearedEarly)) Flush();
-  }
+  DO_IF (Bug::kUnlogged) return CommitUnlogged();
+  SKIP_IF (Bug::kLogUnordered) pmem::persist(entries_, count_ * sizeof(LogEntry));
+  // One line, so the block is there whenever the count is.
+  if (root->log_block != block_) pmem::atomic_store(&root->log_block, block_);
+  pmem::atomic_store(&root->log_count, count_);
+  pmem::persist(&root->log_count, 2 * sizeof(uint64_t));
+  pmem::mark("log.valid");
+  Apply();
+  SKIP_IF (Bug::kLogClearedEarly) Flush();
+  pmem::mark("log.applied");
+  pmem::atomic_store(&root->log_count, uint64_t{0});
+  pmem::persist(&root->log_count, sizeof(uint64_t));
+  DO_IF (Bug::kLogClearedEarly) Flush();
+  if (block_ != 0) table_->Free(block_);
+}
+
+void Table::Transaction::CommitUnlogged() {
+  Apply();
+  Flush();
   if (block_ != 0) table_->Free(block_);
 }
 

@@ -51,9 +51,8 @@ powercut_status Table::Recover(Segment* segment) {
 }
 
 void Table::RecoverBuckets(Segment* segment) {
-  SKIP_IF (Bug::kDuplicatesKept) {
-    for (uint32_t b = 0; b < options_.buckets; ++b) RemoveDuplicates(segment, b);
-  }
+  const uint32_t cleaned = Has(Bug::kDuplicatesKept) ? 0 : options_.buckets;
+  for (uint32_t b = 0; b < cleaned; ++b) RemoveDuplicates(segment, b);
   ResetBuckets(segment, Has(Bug::kLocksKept) || (Has(Bug::kFreshLockKept) && segment->state == kFilled));
 }
 

@@ -15,10 +15,8 @@ powercut_status Table::Insert(const Item& item) {
   while (true) {
     Access access(locks_.get(), probe, also);
     if (checks && Find(access, item).found()) return POWERCUT_EXISTS;
-    DO_IF (Bug::kInsertCheckApart) {
-      access.Release();
-      access.Acquire();
-    }
+    DO_IF (Bug::kInsertCheckApart) access.Release();
+    DO_IF (Bug::kInsertCheckApart) access.Acquire();
     if (PlaceItem(access, item, probe)) return POWERCUT_OK;
     // An item that could have been moved belongs to another operation: wait for this operation, and begin again.
     also = access.wanted();
@@ -138,15 +136,11 @@ bool Table::Vacate(Access& access, const Place& from, SpinGuard* guard, const Pr
                    const Movement& how) {
   const uint8_t* item = geometry_.Slot(from.bucket, from.slot);
   Item early;
-  DO_IF (Bug::kMoveStaleCopy) {
-    geometry_.Copy(early.bytes, std::exchange(item, early.bytes));
-    guard->Unlock();
-  }
+  DO_IF (Bug::kMoveStaleCopy) geometry_.Copy(early.bytes, std::exchange(item, early.bytes));
+  DO_IF (Bug::kMoveStaleCopy) guard->Unlock();
   if (!Has(Bug::kMoveUnowned) && !access.Own(its)) return false;
-  DO_IF (Bug::kMoveStaleCopy) {
-    guard->Lock(LockOf(access, from));
-    if (!Holds(from, early)) return false;
-  }
+  DO_IF (Bug::kMoveStaleCopy) guard->Lock(LockOf(access, from));
+  if (Has(Bug::kMoveStaleCopy) && !Holds(from, early)) return false;
   if (IsDuplicate(access, from, guard)) {
     pmem::mark("move.duplicate");
     Clear(from);

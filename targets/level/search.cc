@@ -42,11 +42,8 @@ powercut_status Table::Lookup(const Item& key, uint8_t* value) {
   ForEachCopy(access, key, [&](const Place& place) {
     const uint8_t* at = geometry_.Slot(place.bucket, place.slot) + geometry_.key_size;
     found = true;
-    DO_IF (Bug::kUnlockBeforeCopy) {
-      late = at;
-    } else {
-      std::memcpy(value, at, geometry_.value_size);
-    }
+    DO_IF (Bug::kUnlockBeforeCopy) late = at;
+    SKIP_IF (Bug::kUnlockBeforeCopy) std::memcpy(value, at, geometry_.value_size);
     return 1;
   });
   if (late != nullptr) {

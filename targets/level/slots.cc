@@ -1,4 +1,5 @@
 // The persistent steps that every operation is made of, and the locks of slots.
+#include "targets/common/planted_bugs.h"
 #include "targets/level/table.h"
 
 namespace powercut::level {
@@ -20,7 +21,7 @@ void Table::WriteItem(uint8_t* slot, const uint8_t* item) const {
 void Table::Fill(const Place& place, const uint8_t* item, Bug unordered) {
   uint8_t* slot = geometry_.Slot(place.bucket, place.slot);
   geometry_.Copy(slot, item);
-  if (!Has(unordered)) PersistSlot(slot);
+  SKIP_IF (unordered) PersistSlot(slot);
   if (locks_ == nullptr || Has(Bug::kTokenNotAtomic)) {
     geometry_.StoreTokens(place.bucket, geometry_.LoadTokens(place.bucket) | 1u << place.slot);
   } else {
@@ -28,7 +29,7 @@ void Table::Fill(const Place& place, const uint8_t* item, Bug unordered) {
   }
   const bool wrong = Has(Bug::kFlushWrongToken) && place.bucket != place.level->base;
   PersistTokens(wrong ? place.bucket - geometry_.stride : place.bucket);
-  if (Has(unordered)) PersistSlot(slot);
+  DO_IF (unordered) PersistSlot(slot);
   AddItems(*place.level, 1);
 }
 

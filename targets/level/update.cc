@@ -47,10 +47,8 @@ void Table::UpdateLogFree(UpdateLocks* locks, const Place& place, uint32_t slot,
   geometry_.Copy(target, item.bytes);
   SKIP_IF (Bug::kUpdateUnordered) PersistSlot(target);
   const uint32_t without_old = place.tokens & ~(1u << place.slot);
-  DO_IF (Bug::kUpdateTwoWrites) {
-    geometry_.StoreTokens(place.bucket, without_old);
-    PersistTokens(place.bucket);
-  }
+  DO_IF (Bug::kUpdateTwoWrites) geometry_.StoreTokens(place.bucket, without_old);
+  DO_IF (Bug::kUpdateTwoWrites) PersistTokens(place.bucket);
   if (locks_ == nullptr || Has(Bug::kUpdateTwoWrites)) {
     geometry_.StoreTokens(place.bucket, without_old | 1u << slot);
   } else {

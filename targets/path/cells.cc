@@ -45,11 +45,8 @@ powercut_status Table::Erase(const uint8_t* key) {
   uint8_t* cell = Find(key);
   if (cell == nullptr) return POWERCUT_NOT_FOUND;
   pmem::mark("erase");
-  DO_IF (Bug::kEraseNotFlushed) {
-    bucket_.StoreTokens(cell, 0);
-  } else {
-    Clear(cell, 0);
-  }
+  DO_IF (Bug::kEraseNotFlushed) bucket_.StoreTokens(cell, 0);
+  SKIP_IF (Bug::kEraseNotFlushed) Clear(cell, 0);
   return POWERCUT_OK;
 }
 

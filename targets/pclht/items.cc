@@ -119,12 +119,16 @@ bool Table::Chain(HashTable* table, Bucket* last, uint64_t key, uint64_t value) 
   fresh->value[0] = value;
   fresh->key[0] = key;
   SKIP_IF (Bug::kChainUnflushed) pmem::persist(fresh, sizeof *fresh);
-  DO_IF (Bug::kLinkUnflushed) {
-    pmem::atomic_store(&last->next, offset);
-  } else {
-    Commit(&last->next, offset);
-  }
+  DO_IF (Bug::kLinkUnflushed) pmem::atomic_store(&last->next, offset);
+  SKIP_IF (Bug::kLinkUnflushed) Commit(&last->next, offset);
   return true;
+}
+
+powercut_status Table::CommitUnlocked(Bucket* home, uint64_t* word, uint64_t value) const {
+  pmem::atomic_store(word, value);
+  Unlock(home);
+  pmem::persist(word, sizeof value);
+  return POWERCUT_OK;
 }
 
 powercut_status Table::Update(const uint8_t* key_bytes, const uint8_t* value_bytes) {
@@ -140,16 +144,9 @@ powercut_status Table::Update(const uint8_t* key_bytes, const uint8_t* value_byt
   const Entry entry = LockEntry(key, &stay, &home);
   if (!entry.found()) return POWERCUT_NOT_FOUND;
   pmem::mark("update");
-  DO_IF (Bug::kUpdateUnflushed) {
-    pmem::atomic_store(entry.value(), value);
-  } else DO_IF (Bug::kUnlockBeforeFlush) {
-    pmem::atomic_store(entry.value(), value);
-    Unlock(home);
-    pmem::persist(entry.value(), sizeof value);
-    return POWERCUT_OK;
-  } else {
-    Commit(entry.value(), value);
-  }
+  DO_IF (Bug::kUnlockBeforeFlush) return CommitUnlocked(home, entry.value(), value);
+  DO_IF (Bug::kUpdateUnflushed) pmem::atomic_store(entry.value(), value);
+  SKIP_IF (Bug::kUpdateUnflushed) Commit(entry.value(), value);
   Unlock(home);
   return POWERCUT_OK;
 }
@@ -167,11 +164,8 @@ powercut_status Table::Erase(const uint8_t* key_bytes) {
   const Entry entry = LockEntry(key, &stay, &home);
   if (!entry.found()) return POWERCUT_NOT_FOUND;
   pmem::mark("erase");
-  DO_IF (Bug::kEraseUnflushed) {
-    pmem::atomic_store(entry.key(), uint64_t{0});
-  } else {
-    Commit(entry.key(), 0);
-  }
+  DO_IF (Bug::kEraseUnflushed) pmem::atomic_store(entry.key(), uint64_t{0});
+  SKIP_IF (Bug::kEraseUnflushed) Commit(entry.key(), 0);
   UnlockErased(home);
   return POWERCUT_OK;
 }

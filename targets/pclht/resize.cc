@@ -166,15 +166,17 @@ bool Table::EndHelp(Version* version) const {
   return !full;
 }
 
+void Table::FlushChains(const HashTable& table) const {
+  for (uint64_t bin = 0; bin < table.buckets; ++bin) {
+    for (const Bucket* b = Next(*First(table, bin)); b != nullptr; b = Next(*b)) pmem::flush(b, sizeof *b);
+  }
+}
+
 // clflush_new_hashtable. One fence makes all of it durable.
 void Table::FlushTable(const HashTable& table) const {
   pmem::flush(&table, sizeof table);
   SKIP_IF (Bug::kResizeTableUnflushed) pmem::flush(First(table, 0), table.buckets * sizeof(Bucket));
-  SKIP_IF (Bug::kResizeChainUnflushed) {
-    for (uint64_t bin = 0; bin < table.buckets; ++bin) {
-      for (const Bucket* b = Next(*First(table, bin)); b != nullptr; b = Next(*b)) pmem::flush(b, sizeof *b);
-    }
-  }
+  SKIP_IF (Bug::kResizeChainUnflushed) FlushChains(table);
   pmem::fence();
 }
 
@@ -233,12 +235,9 @@ powercut_status Table::Resize(uint64_t times, uint64_t over, Stay* stay) {
   DO_IF (Bug::kFreeBeforePublish) FreeTable(old_offset);
   SKIP_IF (Bug::kPublishFirst) PublishTable(offset);
   replace();  // other threads get the table now that it is durable, with the root that names it
-  DO_IF (Bug::kFreeBeforePublish) {
-    root()->oldest = offset;
-    root()->version_min = fresh->version;
-  } else {
-    StoreShared(&old->next_version, offset);
-  }
+  DO_IF (Bug::kFreeBeforePublish) root()->oldest = offset;
+  DO_IF (Bug::kFreeBeforePublish) root()->version_min = fresh->version;
+  SKIP_IF (Bug::kFreeBeforePublish) StoreShared(&old->next_version, offset);
   StoreShared(&root()->resize_lock, kLockFree);
   pmem::mark("resize.published");
   stay->Renew();

@@ -140,6 +140,8 @@ class Table {
   static void Unlock(Bucket* home) { pmem::atomic_store(&home->lock, kLockFree); }
   void UnlockErased(Bucket* home) const;
   void Commit(uint64_t* word, uint64_t value) const;
+  // The bug kUnlockBeforeFlush: the bucket is free before the word is durable.
+  powercut_status CommitUnlocked(Bucket* home, uint64_t* word, uint64_t value) const;
   void CommitKey(const Entry& entry, uint64_t key, uint64_t value);
   bool Chain(HashTable* table, Bucket* last, uint64_t key, uint64_t value);
   powercut_status InsertZero(uint64_t value);
@@ -156,6 +158,7 @@ class Table {
   void Help(Version* version);
   bool EndHelp(Version* version) const;
   void FlushTable(const HashTable& table) const;
+  void FlushChains(const HashTable& table) const;
   void PublishTable(uint64_t offset);
   powercut_status Resize(uint64_t times, uint64_t over, Stay* stay);
   powercut_status Status(bool increase, Stay* stay);

@@ -62,10 +62,8 @@ void Table::Unlink(uint64_t* link) {
   const uint64_t offset = *link;
   const uint64_t rest = NodeAt(offset)->next;
   DO_IF (Bug::kStashFreeFirst) allocator_.Free(offset);
-  DO_IF (Bug::kStashCutChain) {
-    pmem::atomic_store(link, uint64_t{0});
-    pmem::persist(link, sizeof *link);
-  }
+  DO_IF (Bug::kStashCutChain) pmem::atomic_store(link, uint64_t{0});
+  DO_IF (Bug::kStashCutChain) pmem::persist(link, sizeof *link);
   pmem::atomic_store(link, rest);
   pmem::persist(link, sizeof *link);
   pmem::mark("erase.unlinked");

@@ -35,10 +35,8 @@ void Table::UpdateLogFree(const Place& place, uint32_t slot, const uint8_t* item
   bucket_.Copy(target, item);
   SKIP_IF (Bug::kUpdateUnordered) PersistItem(target);
   const uint32_t without_old = Tokens(place.bucket) & ~(1u << place.slot);
-  DO_IF (Bug::kUpdateTwoWrites) {
-    bucket_.StoreTokens(place.bucket, without_old);
-    bucket_.PersistTokens(place.bucket);
-  }
+  DO_IF (Bug::kUpdateTwoWrites) bucket_.StoreTokens(place.bucket, without_old);
+  DO_IF (Bug::kUpdateTwoWrites) bucket_.PersistTokens(place.bucket);
   bucket_.StoreTokens(place.bucket, without_old | 1u << slot);
   bucket_.PersistTokens(place.bucket);
   DO_IF (Bug::kUpdateUnordered) PersistItem(target);

@@ -10,11 +10,8 @@ powercut_status Table::Erase(const uint8_t* key) {
   pmem::mark("erase");
   // Two copies are never in the forest: Learn drops one of them.
   const uint32_t duplicate = options_.hardened && !Has(Bug::kEraseFirstCopy) ? FindDuplicate(b) : Forest::kNone;
-  DO_IF (Bug::kEraseUnflushed) {
-    pmem::atomic_store(Bucket(b) + geometry_.token_at, uint8_t{0});
-  } else {
-    Clear(b);
-  }
+  DO_IF (Bug::kEraseUnflushed) pmem::atomic_store(Bucket(b) + geometry_.token_at, uint8_t{0});
+  SKIP_IF (Bug::kEraseUnflushed) Clear(b);
   if (duplicate != Forest::kNone) {
     pmem::mark("erase.duplicate");
     Clear(duplicate);

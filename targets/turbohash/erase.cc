@@ -17,19 +17,13 @@ powercut_status Table::Erase(const uint8_t* key) {
   }
   Meta meta = MetaOf(path.found);
   const auto bit = static_cast<uint16_t>(1u << path.slot);
-  DO_IF (Bug::kEraseClearsValid) {
-    meta.valid = static_cast<uint16_t>(meta.valid & ~bit);
-  } else {
-    meta.deleted |= bit;
-  }
+  DO_IF (Bug::kEraseClearsValid) meta.valid = static_cast<uint16_t>(meta.valid & ~bit);
+  SKIP_IF (Bug::kEraseClearsValid) meta.deleted |= bit;
   ++meta.sequence;
-  DO_IF (Bug::kUnlockBeforeFlush) {
-    pmem::atomic_store(&path.found->meta, meta.Encode());
-    lock.Release();
-    pmem::persist(&path.found->meta, sizeof path.found->meta);
-  } else {
-    Commit(path.found, meta);
-  }
+  DO_IF (Bug::kUnlockBeforeFlush) pmem::atomic_store(&path.found->meta, meta.Encode());
+  DO_IF (Bug::kUnlockBeforeFlush) lock.Release();
+  DO_IF (Bug::kUnlockBeforeFlush) pmem::persist(&path.found->meta, sizeof path.found->meta);
+  SKIP_IF (Bug::kUnlockBeforeFlush) Commit(path.found, meta);
   pmem::mark("erase.committed");
   if (options_.pointer) {
     SKIP_IF (Bug::kCellFreedAtOnce) AwaitReaders(home.shard);

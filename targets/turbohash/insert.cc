@@ -97,10 +97,8 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
   Commit(bucket, meta);
 
   if (unordered) PersistSlot(bucket, slot);
-  DO_IF (Bug::kTagAfterMeta) {
-    bucket->tags[slot] = home.tag();
-    pmem::persist(bucket->tags, sizeof bucket->tags);
-  }
+  DO_IF (Bug::kTagAfterMeta) bucket->tags[slot] = home.tag();
+  DO_IF (Bug::kTagAfterMeta) pmem::persist(bucket->tags, sizeof bucket->tags);
   if (stale != 0 && !Has(Bug::kItemFreedFirst)) {
     pmem::mark("update.committed");
     if (!awaited && !Has(Bug::kCellFreedAtOnce)) AwaitReaders(home.shard);

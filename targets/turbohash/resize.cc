@@ -104,10 +104,8 @@ powercut_status Table::Rebuild(uint64_t index, uint64_t log2, WriteLock* lock) {
     std::memcpy(BucketAt(fresh, b), &built[b], sizeof(Bucket));
     if (!early) pmem::flush(BucketAt(fresh, b), sizeof(Bucket));
   }
-  DO_IF (Bug::kShardShownFirst) {
-    shards_[index].Store(fresh);
-    lock->Release();
-  }
+  DO_IF (Bug::kShardShownFirst) shards_[index].Store(fresh);
+  DO_IF (Bug::kShardShownFirst) lock->Release();
   if (!early) pmem::fence();
   // The log names a slot of the old shard. Judged after the switch it would free a cell that the new shard points to.
   SKIP_IF (Bug::kItemLogOutlivesShard) ClearItemLog();
@@ -122,39 +120,41 @@ powercut_status Table::Rebuild(uint64_t index, uint64_t log2, WriteLock* lock) {
   return POWERCUT_OK;
 }
 
+void Table::SwitchInPlace(Descriptor* descriptor, const Shard& to) {
+  const uint8_t version = descriptor->version;
+  pmem::atomic_store(&descriptor->block[version & 1], to.block());
+  pmem::persist(descriptor, sizeof *descriptor);
+  pmem::atomic_store(&descriptor->buckets[version & 1], static_cast<uint32_t>(to.buckets()));
+  pmem::persist(descriptor, sizeof *descriptor);
+}
+
 // The atomic shard switch (3.1): first the set that is not in use, then the version.
-void Table::Switch(uint64_t index, const Shard& to) {
-  Descriptor* descriptor = &directory()[index];
+void Table::SwitchSets(Descriptor* descriptor, const Shard& to) {
   const uint8_t version = descriptor->version;
   const auto count = static_cast<uint32_t>(to.buckets());
-  DO_IF (Bug::kSetInPlace) {
-    pmem::atomic_store(&descriptor->block[version & 1], to.block());
+  const auto next = static_cast<uint8_t>(version + 1);
+  const auto switch_version = [&] {
+    pmem::atomic_store(&descriptor->version, next);
+    pmem::persist(&descriptor->version, sizeof next);
+  };
+  DO_IF (Bug::kVersionBeforeSet) switch_version();
+  pmem::atomic_store(&descriptor->block[next & 1], to.block());
+  SKIP_IF (Bug::kCountAfterVersion) pmem::atomic_store(&descriptor->buckets[next & 1], count);
+  pmem::persist(descriptor, sizeof *descriptor);
+  SKIP_IF (Bug::kVersionBeforeSet) switch_version();
+  DO_IF (Bug::kCountAfterVersion) pmem::atomic_store(&descriptor->buckets[next & 1], count);
+  DO_IF (Bug::kCountAfterVersion) pmem::persist(descriptor, sizeof *descriptor);
+  // pmemobj_free takes the pointer with the block; without it recovery keeps what a set names (recover.cc).
+  if (!options_.hardened) {
+    pmem::atomic_store(&descriptor->block[version & 1], uint64_t{0});
     pmem::persist(descriptor, sizeof *descriptor);
-    pmem::atomic_store(&descriptor->buckets[version & 1], count);
-    pmem::persist(descriptor, sizeof *descriptor);
-  } else {
-    const auto next = static_cast<uint8_t>(version + 1);
-    DO_IF (Bug::kVersionBeforeSet) {
-      pmem::atomic_store(&descriptor->version, next);
-      pmem::persist(&descriptor->version, sizeof next);
-    }
-    pmem::atomic_store(&descriptor->block[next & 1], to.block());
-    SKIP_IF (Bug::kCountAfterVersion) pmem::atomic_store(&descriptor->buckets[next & 1], count);
-    pmem::persist(descriptor, sizeof *descriptor);
-    SKIP_IF (Bug::kVersionBeforeSet) {
-      pmem::atomic_store(&descriptor->version, next);
-      pmem::persist(&descriptor->version, sizeof next);
-    }
-    DO_IF (Bug::kCountAfterVersion) {
-      pmem::atomic_store(&descriptor->buckets[next & 1], count);
-      pmem::persist(descriptor, sizeof *descriptor);
-    }
-    // pmemobj_free takes the pointer with the block; without it recovery keeps what a set names (recover.cc).
-    if (!options_.hardened) {
-      pmem::atomic_store(&descriptor->block[version & 1], uint64_t{0});
-      pmem::persist(descriptor, sizeof *descriptor);
-    }
   }
+}
+
+void Table::Switch(uint64_t index, const Shard& to) {
+  Descriptor* descriptor = &directory()[index];
+  DO_IF (Bug::kSetInPlace) SwitchInPlace(descriptor, to);
+  SKIP_IF (Bug::kSetInPlace) SwitchSets(descriptor, to);
   ShardOfBlock(to.block()) = static_cast<uint32_t>(index + 1);
   shards_[index].Store(to);
 }

@@ -187,6 +187,8 @@ class Table {
   powercut_status Rebuild(uint64_t index, uint64_t log2, WriteLock* lock);
   bool Relocate(const Shard& from, Bucket* to, uint64_t log2) const;
   void Switch(uint64_t index, const Shard& to);
+  void SwitchSets(Descriptor* descriptor, const Shard& to);
+  void SwitchInPlace(Descriptor* descriptor, const Shard& to);  // the bug kSetInPlace
 
   // recover.cc
   powercut_status Attach();

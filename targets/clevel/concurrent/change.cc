@@ -64,10 +64,7 @@ powercut_status Table::EraseMarked(Thread* thread, Bytes key) {
 // In two steps, so that whoever finds the slot empty need not ask whether it is so durably. False: others have changed
 // the slot.
 bool Table::MarkErased(const Place& place) const {
-  DO_IF (Bug::kEraseStores) {
-    ClearSlot(place.slot);
-    return true;
-  }
+  DO_IF (Bug::kEraseStores) return ClearSlot(place.slot), true;
   const uint64_t erased = (place.word & ~kMarkMask) | kErased;
   if (!Swap(place.slot, place.word, erased)) return false;
   PersistSlot(place.slot);

@@ -68,22 +68,24 @@ powercut_status Table::EndWithout(Thread* thread, uint64_t item, powercut_status
   return status;
 }
 
+// Announces the insertion in the stripe of its key and decides it there, alone or with the help of others.
+void Table::CommitOnce(Thread* thread, const Probe& probe, uint64_t* slot, uint64_t word) {
+  uint64_t* stripe = threads_->StripeOf(probe);
+  const uint64_t ticket = threads_->Announce(thread->id, slot, word);
+  for (;;) {
+    uint64_t other = 0;
+    if (__atomic_compare_exchange_n(stripe, &other, ticket, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE)) break;
+    pmem::mark("insert.helped");
+    HelpCommit(thread, stripe, other);
+  }
+  Decide(thread, slot, word, /*own=*/true);
+  Swap(stripe, ticket, 0);  // fails if a helper has done so
+}
+
 Table::Decision Table::Commit(Thread* thread, const Probe& probe, uint64_t* slot, uint64_t word) {
   const uint64_t item = word & ~kMarkMask;
-  DO_IF (Bug::kInsertNotUnique) {
-    Swap(slot, word, item);
-  } else {
-    uint64_t* stripe = threads_->StripeOf(probe);
-    const uint64_t ticket = threads_->Announce(thread->id, slot, word);
-    for (;;) {
-      uint64_t other = 0;
-      if (__atomic_compare_exchange_n(stripe, &other, ticket, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE)) break;
-      pmem::mark("insert.helped");
-      HelpCommit(thread, stripe, other);
-    }
-    Decide(thread, slot, word, /*own=*/true);
-    Swap(stripe, ticket, 0);  // fails if a helper has done so
-  }
+  DO_IF (Bug::kInsertNotUnique) Swap(slot, word, item);
+  SKIP_IF (Bug::kInsertNotUnique) CommitOnce(thread, probe, slot, word);
   const uint64_t now = pmem::atomic_load(slot);
   if (now == (item | kEvicted)) return Decision::kEvicted;
   return now == (item | kRefused) ? Decision::kRefused : Decision::kCommitted;

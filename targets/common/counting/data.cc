@@ -216,9 +216,10 @@ powercut_status Table::Rewrite(uint32_t slot, std::span<const Change> changes, u
     all += chain_pages_[other];
   }
   if (all + longest > geometry_.overflow_pages && needed > old.size()) return POWERCUT_FULL;
-  DO_IF (Bug::kOverflowReused) {
+  const auto give_back = [&] {
     for (const uint32_t page : old) overflow_used_[page] = 0;
-  }
+  };
+  DO_IF (Bug::kOverflowReused) give_back();
   if (!TakeOverflow(needed, &image.pages)) return POWERCUT_FULL;
   const bool flush_before = Has(Bug::kLogReused) || (Has(Bug::kSyncLazy) && logs_.empty());
   if (flush_before) device_.Flush();
@@ -234,9 +235,7 @@ powercut_status Table::Rewrite(uint32_t slot, std::span<const Change> changes, u
   WriteHome(image, slot, place, generation, Has(Bug::kMergedNotRaised) ? merged_[slot] : merged);
   if (!flush_before && !Has(Bug::kSpareReused)) device_.Flush();
   place_[slot] = place;
-  SKIP_IF (Bug::kOverflowReused) {
-    for (const uint32_t page : old) overflow_used_[page] = 0;
-  }
+  SKIP_IF (Bug::kOverflowReused) give_back();
   merged_[slot] = merged;
   chain_pages_[slot] = needed;
   return POWERCUT_OK;

@@ -1,5 +1,6 @@
 // The persistent steps that every operation is made of.
 #include "targets/common/cuckoo/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::cuckoo {
 
@@ -38,9 +39,9 @@ void Table::Fill(const Place& place, const Item& item, const Probe& probe, Bug u
     Persist(*place.array, tag, 1);
   }
   geometry_.Copy(slot, item.bytes);
-  if (!Has(unordered)) PersistSlot(place, slot);
+  SKIP_IF (unordered) PersistSlot(place, slot);
   SetToken(place, probe.tag());
-  if (Has(unordered)) PersistSlot(place, slot);
+  DO_IF (unordered) PersistSlot(place, slot);
 }
 
 void Table::Clear(const Place& place) const {
@@ -59,10 +60,10 @@ void Table::Move(const Place& from, const Place& to, Bug clear_first, const char
     Clear(from);
     return;
   }
-  if (Has(clear_first)) Clear(from);
+  DO_IF (clear_first) Clear(from);
   Fill(to, item, ProbeOf(item.bytes), Bug::kMoveUnordered);
   Mark(*from.array, copied_mark);
-  if (!Has(clear_first)) Clear(from);
+  SKIP_IF (clear_first) Clear(from);
 }
 
 void Table::Overwrite(const Place& place, const Item& item) const {

@@ -46,10 +46,8 @@ powercut_status Table::InsertBesideOthers(const Item& item) {
     StripeGuard guard(locks_.get());
     LockBuckets(item.bytes, &guard);
     if (Find(item.bytes).found()) return POWERCUT_EXISTS;
-    DO_IF (Bug::kInsertCheckApart) {
-      guard.Unlock();
-      LockBuckets(item.bytes, &guard);
-    }
+    DO_IF (Bug::kInsertCheckApart) guard.Unlock();
+    DO_IF (Bug::kInsertCheckApart) LockBuckets(item.bytes, &guard);
     const uint64_t table = locks_->table();
     const bool stuck = table >= kSecondArray;  // all stripes are held
     if (stuck ? PlaceItem(&arrays_[0], item) : PlaceInBuckets(&arrays_[0], item, probe)) return POWERCUT_OK;
@@ -97,10 +95,8 @@ bool Table::MoveAlong(const Path& path, const SlotArray* array, uint64_t table, 
     if (!Has(Bug::kPathStale) && !Fits(from, to)) break;
     Move(from, to, Bug::kMoveClearFirst, "evict.step");
     if (i == 1) {
-      DO_IF (Bug::kPathEndUnlocked) {
-        guard->Unlock();
-        guard->Lock(buckets);
-      }
+      DO_IF (Bug::kPathEndUnlocked) guard->Unlock();
+      DO_IF (Bug::kPathEndUnlocked) guard->Lock(buckets);
       return true;
     }
     guard->Unlock();
