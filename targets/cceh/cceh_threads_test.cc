@@ -10,9 +10,7 @@ class CcehThreadsTest : public test::ThreadsTest<const char*> {
   CcehThreadsTest() : ThreadsTest({{"slots", "8"}, {"depth", "0"}, {"split", GetParam()}}, {.pool = 4 << 20}) {}
 };
 
-TEST_P(CcehThreadsTest, OneOfManyInsertsOfAKeySucceeds) { threads_.OneOfManyInsertsOfAKeySucceeds(500); }
-TEST_P(CcehThreadsTest, AThreadSeesItsOwnKeys) { threads_.AThreadSeesItsOwnKeysAsIfItWereAlone(3000); }
-TEST_P(CcehThreadsTest, InsertsAndErasesAlternate) { threads_.InsertsAndErasesOfSharedKeysAlternate(2500); }
+POWERCUT_THREADS_TESTS(CcehThreadsTest, 500, 3000, 2500);
 
 // Splits and doublings beside inserts into other segments, and beside searches in the one that splits.
 TEST_P(CcehThreadsTest, SegmentsSplitUnderTheirClients) { threads_.NoKeyIsMissedWhileTheTableGrows(1500); }

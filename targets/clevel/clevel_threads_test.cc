@@ -22,9 +22,7 @@ class ClevelThreadsTest : public test::ThreadsTest<std::tuple<const char*, const
                     powercut_target_background()) {}
 };
 
-TEST_P(ClevelThreadsTest, OneOfManyInsertsOfAKeySucceeds) { threads_.OneOfManyInsertsOfAKeySucceeds(1500); }
-TEST_P(ClevelThreadsTest, AThreadSeesItsOwnKeys) { threads_.AThreadSeesItsOwnKeysAsIfItWereAlone(6000); }
-TEST_P(ClevelThreadsTest, InsertsAndErasesAlternate) { threads_.InsertsAndErasesOfSharedKeysAlternate(5000); }
+POWERCUT_THREADS_TESTS(ClevelThreadsTest, 1500, 6000, 5000);
 
 INSTANTIATE_TEST_SUITE_P(Shapes, ClevelThreadsTest,
                          testing::Combine(testing::Values("1", "3"), testing::Values("1", "8")));

@@ -15,9 +15,7 @@ class CmapThreadsTest : public test::ThreadsTest<std::tuple<const char*, const c
                     {.value = std::get<2>(GetParam())}, {.commands = {"grow", "rehash"}}) {}
 };
 
-TEST_P(CmapThreadsTest, OneOfManyInsertsOfAKeySucceeds) { threads_.OneOfManyInsertsOfAKeySucceeds(500); }
-TEST_P(CmapThreadsTest, AThreadSeesItsOwnKeys) { threads_.AThreadSeesItsOwnKeysAsIfItWereAlone(3000); }
-TEST_P(CmapThreadsTest, InsertsAndErasesAlternate) { threads_.InsertsAndErasesOfSharedKeysAlternate(2500); }
+POWERCUT_THREADS_TESTS(CmapThreadsTest, 500, 3000, 2500);
 
 INSTANTIATE_TEST_SUITE_P(Shapes, CmapThreadsTest,
                          testing::Combine(testing::Values("assign", "replace"), testing::Values("recount", "logged"),

@@ -285,4 +285,11 @@ inline void ExpectTraits(const char* variant, bool concurrent, uint32_t key_size
 }
 
 }  // namespace powercut::test
+// The tests that the threads of every scheme pass, with so many keys or turns.
+#define POWERCUT_THREADS_TESTS(Suite, inserts, own_keys, shared_keys)                                       \
+  TEST_P(Suite, OneOfManyInsertsOfAKeySucceeds) { threads_.OneOfManyInsertsOfAKeySucceeds(inserts); }       \
+  TEST_P(Suite, AThreadSeesItsOwnKeys) { threads_.AThreadSeesItsOwnKeysAsIfItWereAlone(own_keys); }         \
+  TEST_P(Suite, InsertsAndErasesAlternate) { threads_.InsertsAndErasesOfSharedKeysAlternate(shared_keys); } \
+  static_assert(true)
+
 #endif  // POWERCUT_TARGETS_COMMON_TEST_THREADS_H_

@@ -10,9 +10,7 @@ class DashThreadsTest : public test::ThreadsTest<const char*> {
   DashThreadsTest() : ThreadsTest({{"slots", "3"}, {"stash", GetParam()}}, {.pool = 16 << 20}) {}
 };
 
-TEST_P(DashThreadsTest, OneOfManyInsertsOfAKeySucceeds) { threads_.OneOfManyInsertsOfAKeySucceeds(500); }
-TEST_P(DashThreadsTest, AThreadSeesItsOwnKeys) { threads_.AThreadSeesItsOwnKeysAsIfItWereAlone(3000); }
-TEST_P(DashThreadsTest, InsertsAndErasesAlternate) { threads_.InsertsAndErasesOfSharedKeysAlternate(2500); }
+POWERCUT_THREADS_TESTS(DashThreadsTest, 500, 3000, 2500);
 
 // Splits, doublings and displacements beside inserts and searches.
 TEST_P(DashThreadsTest, SegmentsSplitUnderTheirClients) { threads_.NoKeyIsMissedWhileTheTableGrows(1500); }

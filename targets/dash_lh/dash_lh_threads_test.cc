@@ -10,9 +10,7 @@ class DashLhThreadsTest : public test::ThreadsTest<const char*> {
   DashLhThreadsTest() : ThreadsTest({{"slots", "1"}, {"stash", GetParam()}, {"stride", "1"}}, {.pool = 64 << 20}) {}
 };
 
-TEST_P(DashLhThreadsTest, OneOfManyInsertsOfAKeySucceeds) { threads_.OneOfManyInsertsOfAKeySucceeds(500); }
-TEST_P(DashLhThreadsTest, AThreadSeesItsOwnKeys) { threads_.AThreadSeesItsOwnKeysAsIfItWereAlone(3000); }
-TEST_P(DashLhThreadsTest, InsertsAndErasesAlternate) { threads_.InsertsAndErasesOfSharedKeysAlternate(2500); }
+POWERCUT_THREADS_TESTS(DashLhThreadsTest, 500, 3000, 2500);
 
 // Expansions, splits, chains and displacements beside inserts and searches.
 TEST_P(DashLhThreadsTest, SegmentsSplitUnderTheirClients) { threads_.NoKeyIsMissedWhileTheTableGrows(1500); }

@@ -15,9 +15,7 @@ class LevelThreadsTest : public test::ThreadsTest<std::tuple<const char*, const 
   static bool wide() { return std::string(std::get<0>(GetParam())) == "16x15"; }
 };
 
-TEST_P(LevelThreadsTest, OneOfManyInsertsOfAKeySucceeds) { threads_.OneOfManyInsertsOfAKeySucceeds(500); }
-TEST_P(LevelThreadsTest, AThreadSeesItsOwnKeys) { threads_.AThreadSeesItsOwnKeysAsIfItWereAlone(3000); }
-TEST_P(LevelThreadsTest, InsertsAndErasesAlternate) { threads_.InsertsAndErasesOfSharedKeysAlternate(2500); }
+POWERCUT_THREADS_TESTS(LevelThreadsTest, 500, 3000, 2500);
 
 INSTANTIATE_TEST_SUITE_P(Shapes, LevelThreadsTest,
                          testing::Combine(testing::Values("16x15", "8x8"), testing::Values("on", "off")));

@@ -23,13 +23,7 @@ class LibcuckooThreadsTest : public test::ThreadsTest<std::tuple<bool, const cha
   static bool wide() { return std::get<0>(GetParam()); }
 };
 
-TEST_P(LibcuckooThreadsTest, OneOfManyInsertsOfAKeySucceeds) { threads_.OneOfManyInsertsOfAKeySucceeds(150); }
-TEST_P(LibcuckooThreadsTest, AThreadSeesItsOwnKeysAsIfItWereAlone) {
-  threads_.AThreadSeesItsOwnKeysAsIfItWereAlone(3000);
-}
-TEST_P(LibcuckooThreadsTest, InsertsAndErasesOfSharedKeysAlternate) {
-  threads_.InsertsAndErasesOfSharedKeysAlternate(2500);
-}
+POWERCUT_THREADS_TESTS(LibcuckooThreadsTest, 150, 3000, 2500);
 
 INSTANTIATE_TEST_SUITE_P(Shapes, LibcuckooThreadsTest,
                          testing::Values(std::tuple(false, "inplace", "copy"), std::tuple(false, "logged", "rehash"),

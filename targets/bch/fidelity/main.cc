@@ -14,6 +14,8 @@ std::string BucketsFor(bool paper_size, int slots) {
                                                                                               : 14));
 }
 
+}  // namespace
+
 void Measure(Figures* figures) {
   const bool paper_size = figures->paper_size();
   std::vector<double> loads;
@@ -41,9 +43,4 @@ void Measure(Figures* figures) {
                "\"need to rehash all items from the old hash table to the new one\"");
 }
 
-}  // namespace
 }  // namespace powercut::cuckoo::fidelity
-
-int main(int argc, char** argv) {
-  return powercut::cuckoo::fidelity::Print(argc, argv, powercut::cuckoo::fidelity::Measure);
-}

@@ -3,7 +3,6 @@
 #include "targets/common/cuckoo/fidelity/bench_table.h"
 
 namespace powercut::cuckoo::fidelity {
-namespace {
 
 void Measure(Figures* figures) {
   const double load = MaximumLoad({{"buckets", "32768"}});
@@ -13,9 +12,4 @@ void Measure(Figures* figures) {
       "no maximum");
 }
 
-}  // namespace
 }  // namespace powercut::cuckoo::fidelity
-
-int main(int argc, char** argv) {
-  return powercut::cuckoo::fidelity::Print(argc, argv, powercut::cuckoo::fidelity::Measure);
-}

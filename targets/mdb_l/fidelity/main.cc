@@ -1,7 +1,6 @@
 // powercut-fidelity-mdb_l: Table 2 and Figures 5, 7, 8 and 10 to 12 of "Hash in a Flash", as one JSON object
 // {"figures": [...]} on stdout. Deterministic.
-#include "targets/common/counting/fidelity/ssd.h"
-#include "targets/common/counting/fidelity/table2.h"
+#include "targets/common/counting/fidelity/paper_figures.h"
 
 int main(int argc, char** argv) {
   return powercut::fidelity::Run(argc, argv, "mdb_l", [](powercut::fidelity::Figures* figures) {

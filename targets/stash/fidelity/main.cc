@@ -3,7 +3,6 @@
 #include "targets/common/cuckoo/fidelity/bench_table.h"
 
 namespace powercut::cuckoo::fidelity {
-namespace {
 
 void Measure(Figures* figures) {
   // Fig. 1: the share of insertions that fail, at loads that one-slot buckets only reach by keys that keep failing.
@@ -15,9 +14,4 @@ void Measure(Figures* figures) {
                "no place in tables or stash, and is dropped; reproduced: > 0.25");
 }
 
-}  // namespace
 }  // namespace powercut::cuckoo::fidelity
-
-int main(int argc, char** argv) {
-  return powercut::cuckoo::fidelity::Print(argc, argv, powercut::cuckoo::fidelity::Measure);
-}

@@ -1,5 +1,3 @@
-#include "targets/common/counting/fidelity/ssd.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -7,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "targets/common/counting/fidelity/paper_figures.h"
 #include "targets/common/counting/fidelity/workload.h"
 #include "targets/common/ftl/block_mapped.h"
 #include "targets/common/ftl/latencies.h"

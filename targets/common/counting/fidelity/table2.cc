@@ -1,8 +1,7 @@
-#include "targets/common/counting/fidelity/table2.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "targets/common/counting/fidelity/paper_figures.h"
 #include "targets/common/counting/fidelity/workload.h"
 #include "targets/common/ftl/latencies.h"
 

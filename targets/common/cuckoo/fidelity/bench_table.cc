@@ -49,8 +49,8 @@ double MaximumLoad(BenchTable::Settings settings, uint64_t pool_size) {
   return bench.load();
 }
 
-int Print(int argc, char** argv, void (*add)(Figures* figures)) {
-  return powercut::fidelity::Run(argc, argv, kScheme.name, add);
-}
-
 }  // namespace powercut::cuckoo::fidelity
+
+int main(int argc, char** argv) {
+  return powercut::fidelity::Run(argc, argv, powercut::cuckoo::kScheme.name, powercut::cuckoo::fidelity::Measure);
+}

@@ -36,8 +36,8 @@ class BenchTable : public powercut::fidelity::FreshTable<Table> {
 // The load factor at which an insert fails first.
 double MaximumLoad(BenchTable::Settings settings, uint64_t pool_size = powercut::fidelity::kSmallPool);
 
-// main() of a scheme's program.
-int Print(int argc, char** argv, void (*add)(Figures* figures));
+// Adds the figures of a scheme, whose main.cc defines it; main() is here.
+void Measure(Figures* figures);
 
 }  // namespace powercut::cuckoo::fidelity
 #endif  // POWERCUT_TARGETS_COMMON_CUCKOO_FIDELITY_BENCH_TABLE_H_
