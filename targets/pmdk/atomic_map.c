@@ -312,7 +312,7 @@ static bool verify_list(const struct table* table, uint64_t index, struct object
   }
 }
 
-static bool verify_table(struct pmdk_session* session, struct objects* objects, char reason[kReasonSize]) {
+static bool verify(struct pmdk_session* session, struct objects* objects, char reason[kReasonSize]) {
   const struct root* root = root_of(session);
   if (root->current > 1 || root->count_uncertain || !TOID_IS_NULL(root->tables[1 - root->current])) {
     snprintf(reason, kReasonSize, "The root says that a change is under way after recovery has finished.");
@@ -338,25 +338,4 @@ static bool verify_table(struct pmdk_session* session, struct objects* objects, 
   return objects_all_reached(objects, reason);
 }
 
-static bool verify(struct pmdk_session* session, char reason[kReasonSize]) {
-  struct objects objects = objects_of(session->pool);
-  const bool valid = verify_table(session, &objects, reason);
-  objects_free(&objects);
-  return valid;
-}
-
-const struct pmdk_map atomic_map = {
-    .name = "pmdk-atomic-map",
-    .layout = "powercut-atomic-map",
-    .bugs = kBugs,
-    .bug_count = sizeof(kBugs) / sizeof(*kBugs),
-    .recover = recover,
-    .insert = insert,
-    .update = update,
-    .erase = erase,
-    .lookup = lookup,
-    .rehash = rehash,
-    .count = count,
-    .walk = walk,
-    .verify = verify,
-};
+const struct pmdk_map atomic_map = PMDK_MAP("pmdk-atomic-map", "powercut-atomic-map");

@@ -32,6 +32,8 @@ enum pmdk_status { kDone, kExists, kAbsent, kFailed };
 
 enum { kReasonSize = 200 };
 
+struct objects;
+
 struct pmdk_map {
   const char* name;
   const char* layout; /* of the pool; pmemobj_open refuses a pool of another */
@@ -49,10 +51,29 @@ struct pmdk_map {
   uint64_t (*count)(struct pmdk_session* session);
   /* Calls `visit` for every item, in no particular order. */
   void (*walk)(struct pmdk_session* session, void (*visit)(uint64_t key, uint64_t value, void* context), void* context);
-  /* Whether every structural invariant holds; where one does not, one sentence about it in `reason`. Reads pointers of
-   * the pool only after it knows that they lead to an object of the right type. */
-  bool (*verify)(struct pmdk_session* session, char reason[kReasonSize]);
+  /* Whether every structural invariant holds; where one does not, one sentence about it in `reason`. `objects` are
+   * those of the pool. Reads pointers of the pool only after it knows that they lead to an object of the right type. */
+  bool (*verify)(struct pmdk_session* session, struct objects* objects, char reason[kReasonSize]);
 };
+
+/* The map of a source file that has these functions and kBugs. */
+#define PMDK_MAP(map_name, pool_layout)         \
+  {.name = (map_name),                          \
+   .layout = (pool_layout),                     \
+   .bugs = kBugs,                               \
+   .bug_count = sizeof(kBugs) / sizeof(*kBugs), \
+   .recover = recover,                          \
+   .insert = insert,                            \
+   .update = update,                            \
+   .erase = erase,                              \
+   .lookup = lookup,                            \
+   .rehash = rehash,                            \
+   .count = count,                              \
+   .walk = walk,                                \
+   .verify = verify}
+
+/* Calls `map->verify` with the objects of the pool. */
+bool verify_map(const struct pmdk_map* map, struct pmdk_session* session, char reason[kReasonSize]);
 
 extern const struct pmdk_map tx_map;
 extern const struct pmdk_map atomic_map;

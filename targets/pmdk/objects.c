@@ -69,3 +69,10 @@ bool objects_all_reached(const struct objects* objects, char reason[kReasonSize]
   }
   return true;
 }
+
+bool verify_map(const struct pmdk_map* map, struct pmdk_session* session, char reason[kReasonSize]) {
+  struct objects objects = objects_of(session->pool);
+  const bool valid = map->verify(session, &objects, reason);
+  objects_free(&objects);
+  return valid;
+}

@@ -62,7 +62,7 @@ class Pool {
   // Empty if every invariant holds.
   std::string Broken() {
     char reason[kReasonSize] = "";
-    return map_.verify(&session_, reason) ? "" : reason;
+    return verify_map(&map_, &session_, reason) ? "" : reason;
   }
 
  private:

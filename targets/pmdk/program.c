@@ -158,7 +158,7 @@ static int check(const struct arguments* arguments) {
   struct pmdk_session session;
   if (!open_map(arguments, &session)) return kBroken;
   char reason[kReasonSize];
-  const bool valid = map->verify(&session, reason);
+  const bool valid = verify_map(map, &session, reason);
   const uint64_t count = map->count(&session);
   pmemobj_close(session.pool);
   if (!valid) return broken(reason);

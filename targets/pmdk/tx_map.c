@@ -221,7 +221,7 @@ static bool verify_chain(const struct table* table, uint64_t index, struct objec
   return true;
 }
 
-static bool verify_table(struct pmdk_session* session, struct objects* objects, char reason[kReasonSize]) {
+static bool verify(struct pmdk_session* session, struct objects* objects, char reason[kReasonSize]) {
   const struct root* root = root_of(session);
   const struct object* object =
       objects_reach(objects, root->table.oid, TOID_TYPE_NUM(struct table), table_size(kFirstBuckets), "table", reason);
@@ -243,25 +243,4 @@ static bool verify_table(struct pmdk_session* session, struct objects* objects, 
   return objects_all_reached(objects, reason);
 }
 
-static bool verify(struct pmdk_session* session, char reason[kReasonSize]) {
-  struct objects objects = objects_of(session->pool);
-  const bool valid = verify_table(session, &objects, reason);
-  objects_free(&objects);
-  return valid;
-}
-
-const struct pmdk_map tx_map = {
-    .name = "pmdk-tx-map",
-    .layout = "powercut-tx-map",
-    .bugs = kBugs,
-    .bug_count = sizeof(kBugs) / sizeof(*kBugs),
-    .recover = recover,
-    .insert = insert,
-    .update = update,
-    .erase = erase,
-    .lookup = lookup,
-    .rehash = rehash,
-    .count = count,
-    .walk = walk,
-    .verify = verify,
-};
+const struct pmdk_map tx_map = PMDK_MAP("pmdk-tx-map", "powercut-tx-map");
