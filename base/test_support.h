@@ -8,7 +8,6 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "base/event_stream.h"
+#include "base/temporary_folder.h"
 
 namespace powercut::testing {
 
@@ -42,20 +42,6 @@ inline Json plan_json(const std::vector<Json>& phases, const Json& options = Jso
 inline Json phase_json(const std::vector<Json>& steps, bool explore = true, const Json& cut_at = nullptr) {
   return {{"name", explore ? "work" : "warm-up"}, {"explore", explore}, {"cut_at", cut_at}, {"steps", steps}};
 }
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "powercut-test-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-  std::string path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 inline void write_file(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;

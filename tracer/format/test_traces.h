@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/temporary_folder.h"
 #include "tracer/format/reader.h"
 #include "tracer/format/writer.h"
 
@@ -59,16 +60,11 @@ struct OwnedEvent {
 
 class TemporaryFile {
  public:
-  TemporaryFile() {
-    std::string name = (std::filesystem::temp_directory_path() / "powercut-format-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~TemporaryFile() { std::filesystem::remove_all(folder_); }
-  std::string path() const { return folder_ + "/run.pct"; }
-  std::string folder() const { return folder_; }
+  std::string path() const { return folder_.file("run.pct"); }
+  std::string folder() const { return folder_.path(); }
 
  private:
-  std::string folder_;
+  TemporaryFolder folder_;
 };
 
 inline std::vector<uint8_t> bytes_of(const std::string& path) {

@@ -10,26 +10,16 @@
 #include <string>
 #include <variant>
 
+#include "base/temporary_folder.h"
 #include "tracer/format/test_traces.h"
 #include "tracer/pmemcheck/exporter.h"
 #include "tracer/pmemcheck/importer.h"
 
 namespace powercut::pmemcheck::testing {
 
-class Folder {
+class Folder : public powercut::testing::TemporaryFolder {
  public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "powercut-pmemcheck-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-  size_t files() const { return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(path_), {})); }
-
- private:
-  std::string path_;
+  size_t files() const { return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(path()), {})); }
 };
 
 inline void write(const std::string& path, const std::string& content) {

@@ -70,7 +70,7 @@ class GlueTest : public testing::Test {
   }
 
   Folder folder_;
-  const std::string path_ = folder_ / "stream";
+  const std::string path_ = folder_.file("stream");
   Machine machine_;
   std::vector<std::unique_ptr<Instruction>> made_;
   alignas(64) uint8_t memory_[256] = {};
@@ -290,7 +290,7 @@ TEST_F(GlueTest, LoadsOnlyWhenAsked) {
 }
 
 TEST_F(GlueTest, SystemCallsMapPoolsAndCannotCloseTheStream) {
-  const std::string pool = folder_ / "pool";
+  const std::string pool = folder_.file("pool");
   std::ofstream(pool).close();
   std::filesystem::resize_file(pool, 4096);
   machine_.finish(0, nullptr);

@@ -61,7 +61,7 @@ class PoolFilesTest : public testing::Test {
   }
 
   Folder folder_;
-  const std::string pool_ = folder_ / "pool", other_ = folder_ / "other", stream_ = folder_ / "stream";
+  const std::string pool_ = folder_.file("pool"), other_ = folder_.file("other"), stream_ = folder_.file("stream");
   Recorder recorder_{kOwnProcess, 1000};
   std::unique_ptr<PoolFiles> pools_;
 };
@@ -102,12 +102,12 @@ TEST_F(PoolFilesTest, MapsRemapsAndUnmaps) {
 
 TEST_F(PoolFilesTest, APoolIsItsFileUnderAnyNameAndOtherFilesAreNone) {
   make_pool(kPage);
-  std::filesystem::create_symlink(pool_, folder_ / "link");
-  std::filesystem::create_hard_link(pool_, folder_ / "twin");
-  std::ofstream(folder_ / "stranger") << std::string(kPage, 'x');
+  std::filesystem::create_symlink(pool_, folder_.file("link"));
+  std::filesystem::create_hard_link(pool_, folder_.file("twin"));
+  std::ofstream(folder_.file("stranger")) << std::string(kPage, 'x');
   start();
   for (const char* name : {"link", "twin", "stranger"}) {
-    const int file = open((folder_ / name).c_str(), O_RDWR);
+    const int file = open(folder_.file(name).c_str(), O_RDWR);
     const uint64_t at = map(file, kPage);
     close(file);
     EXPECT_EQ(recorder_.touches_pools(at, 1), name != std::string("stranger")) << name;
@@ -140,9 +140,9 @@ TEST_F(PoolFilesTest, AReplacedFileBeginsEmpty) {
 TEST_F(PoolFilesTest, AFileThatIsMovedThereBringsItsContent) {
   make_pool(2 * kPage);
   start();
-  std::ofstream(folder_ / "new") << std::string(kPage, '\0') << "new";
-  std::filesystem::resize_file(folder_ / "new", 2 * kPage);
-  std::filesystem::rename(folder_ / "new", pool_);
+  std::ofstream(folder_.file("new")) << std::string(kPage, '\0') << "new";
+  std::filesystem::resize_file(folder_.file("new"), 2 * kPage);
+  std::filesystem::rename(folder_.file("new"), pool_);
   call(SYS_close, open_pool(O_RDWR));
   call(SYS_close, open_pool(O_RDWR));  // known by now
   EXPECT_THAT(lines(), ElementsAre("size 0 0", "size 0 8192", "write 0 4096 4096 6e",
@@ -173,8 +173,8 @@ TEST_F(PoolFilesTest, WritesByEveryCallAreReadBack) {
   call(SYS_writev, file, parts, 2);
   call(SYS_pwritev, file, parts, 2, 200, 0);
   call(SYS_pwritev2, file, parts, 2, -1L, -1L, 0);
-  std::ofstream(folder_ / "source") << "0123456789";
-  const int source = open((folder_ / "source").c_str(), O_RDONLY);
+  std::ofstream(folder_.file("source")) << "0123456789";
+  const int source = open(folder_.file("source").c_str(), O_RDONLY);
   call(SYS_sendfile, file, source, nullptr, 4);
   loff_t in = 0, out = 300;
   const uint64_t copied = call(SYS_copy_file_range, source, &in, file, &out, 4, 0);
@@ -228,8 +228,8 @@ TEST_F(PoolFilesTest, TheKernelStoresToMappedPools) {
   start(/*loads=*/true);
   const int file = open_pool(O_RDWR);
   const uint64_t at = map(file, kPage);
-  std::ofstream(folder_ / "source") << "0123456789";
-  const int source = open((folder_ / "source").c_str(), O_RDONLY);
+  std::ofstream(folder_.file("source")) << "0123456789";
+  const int source = open(folder_.file("source").c_str(), O_RDONLY);
   call(SYS_read, source, at + 8, 2);
   call(SYS_pread64, source, at + kPage - 1, 1, 5);
   char outside[2];

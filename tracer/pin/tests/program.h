@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/temporary_folder.h"
 #include "tracer/pin/recorder.h"
 #include "tracer/stream/stream_reader.h"
 
@@ -27,20 +28,10 @@ inline size_t copy_own_memory(void* to, uint64_t from, size_t size) {
   return got < 0 ? 0 : static_cast<size_t>(got);
 }
 
+namespace testing = ::testing;  // before powercut::testing
+using Folder = powercut::testing::TemporaryFolder;
+
 inline const Host kOwnProcess = {copy_own_memory, [] { std::this_thread::yield(); }};
-
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "powercut-pin-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline std::string hex(std::span<const uint8_t> bytes) {
   std::string text;

@@ -40,7 +40,7 @@ class RecorderTest : public testing::Test {
   }
 
   Folder folder_;
-  const std::string path_ = folder_ / "stream";
+  const std::string path_ = folder_.file("stream");
   Recorder recorder_{kOwnProcess, 1000};
   alignas(64) uint8_t memory_[256] = {};
 };
@@ -162,7 +162,7 @@ TEST_F(RecorderTest, FlushesNameAByteOfThePoolAndFencesEndThem) {
 
 TEST_F(RecorderTest, FencesBeforeTheFirstPoolAreNotRecorded) {
   Recorder fresh(kOwnProcess);
-  const std::string path = folder_ / "other";
+  const std::string path = folder_.file("other");
   ASSERT_TRUE(fresh.open(path.c_str()));
   fresh.thread_starts(0);
   fresh.fence(0, kPowercutMfence, kNowhere);
@@ -206,7 +206,7 @@ TEST_F(RecorderTest, ThreadsAreNumberedByBirthThoughPinUsesNumbersAgain) {
 // A thread that saw another thread's store records its own next store after that store.
 TEST_F(RecorderTest, OrderIsThatOfVisibility) {
   Recorder patient(kOwnProcess, 100000000);
-  const std::string path = folder_ / "patient";
+  const std::string path = folder_.file("patient");
   ASSERT_TRUE(patient.open(path.c_str()));
   patient.thread_starts(0);
   patient.thread_starts(1);
@@ -293,7 +293,7 @@ TEST_F(RecorderTest, AParentWhoseMemoryTheChildHadGoesOn) {
 
 TEST_F(RecorderTest, AFileThatCannotBeWrittenIsSaid) {
   Recorder other(kOwnProcess);
-  EXPECT_FALSE(other.open((folder_ / "no/such/folder").c_str()));
+  EXPECT_FALSE(other.open(folder_.file("no/such/folder").c_str()));
   EXPECT_EQ(errno, ENOENT);
   EXPECT_FALSE(other.recording());
   other.thread_starts(0);

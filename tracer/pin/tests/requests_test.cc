@@ -27,7 +27,7 @@ class MarksTest : public testing::Test {
   }
 
   Folder folder_;
-  const std::string path_ = folder_ / "stream";
+  const std::string path_ = folder_.file("stream");
   Recorder recorder_{kOwnProcess, 1000};
   PoolFiles pools_{recorder_, false};
 };
