@@ -338,4 +338,4 @@ static bool verify(struct pmdk_session* session, struct objects* objects, char r
   return objects_all_reached(objects, reason);
 }
 
-const struct pmdk_map atomic_map = PMDK_MAP("pmdk-atomic-map", "powercut-atomic-map");
+const struct pmdk_map atomic_map = PMDK_DESCRIBE_MAP("pmdk-atomic-map", "powercut-atomic-map");

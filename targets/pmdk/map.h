@@ -57,19 +57,19 @@ struct pmdk_map {
 };
 
 /* The map of a source file that has these functions and kBugs. */
-#define PMDK_MAP(map_name, pool_layout)         \
-  {.name = (map_name),                          \
-   .layout = (pool_layout),                     \
-   .bugs = kBugs,                               \
-   .bug_count = sizeof(kBugs) / sizeof(*kBugs), \
-   .recover = recover,                          \
-   .insert = insert,                            \
-   .update = update,                            \
-   .erase = erase,                              \
-   .lookup = lookup,                            \
-   .rehash = rehash,                            \
-   .count = count,                              \
-   .walk = walk,                                \
+#define PMDK_DESCRIBE_MAP(map_name, pool_layout) \
+  {.name = (map_name),                           \
+   .layout = (pool_layout),                      \
+   .bugs = kBugs,                                \
+   .bug_count = sizeof(kBugs) / sizeof(*kBugs),  \
+   .recover = recover,                           \
+   .insert = insert,                             \
+   .update = update,                             \
+   .erase = erase,                               \
+   .lookup = lookup,                             \
+   .rehash = rehash,                             \
+   .count = count,                               \
+   .walk = walk,                                 \
    .verify = verify}
 
 /* Calls `map->verify` with the objects of the pool. */

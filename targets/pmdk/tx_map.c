@@ -243,4 +243,4 @@ static bool verify(struct pmdk_session* session, struct objects* objects, char r
   return objects_all_reached(objects, reason);
 }
 
-const struct pmdk_map tx_map = PMDK_MAP("pmdk-tx-map", "powercut-tx-map");
+const struct pmdk_map tx_map = PMDK_DESCRIBE_MAP("pmdk-tx-map", "powercut-tx-map");

@@ -101,7 +101,8 @@ void Costs(Figures* figures) {
           "copy, its token, the old token; then item, token");
   const Cost stash = InsertThatReaches("insert.stash");
   figures->Add(
-      "OSDI'18, 4.2.2: insert into the stash", "extra writes", Text(stash), "per operation", stash.flushes > 2,
+      "OSDI'18, 4.2.2: insert into the stash", "extra writes", powercut::fidelity::Text(stash), "per operation",
+      stash.flushes > 2,
       "\"needs to allocate the node space and revise pointers\": allocator, node, head; more than an insert into a "
       "bucket");
   BenchTable<Table> bench(TableOf(4), fidelity::kSmallPool);
