@@ -1,4 +1,4 @@
-"""What all worker processes of a session share: the first test that asks for it makes it."""
+"""Things that all worker processes of a session share: the first test that asks for a thing makes it."""
 
 import fcntl
 import shutil

@@ -95,7 +95,7 @@ def require_engine() -> None:
 
 
 def plan_of(subject: Subject) -> Json:
-    """What the engine is told of a run."""
+    """Returns the plan of a run, as the engine gets it."""
     target = targets.find(subject.target)
     variant = subject.variant or target.default_variants[0]
     return plan.build(target, variant=variant, scenario=subject.scenario, seed=1, toggle=subject.toggle)

@@ -51,8 +51,8 @@ struct pmdk_map {
   uint64_t (*count)(struct pmdk_session* session);
   /* Calls `visit` for every item, in no particular order. */
   void (*walk)(struct pmdk_session* session, void (*visit)(uint64_t key, uint64_t value, void* context), void* context);
-  /* Whether every structural invariant holds; where one does not, one sentence about it in `reason`. `objects` are
-   * those of the pool. Reads pointers of the pool only after it knows that they lead to an object of the right type. */
+  /* Returns true if every structural invariant holds; else writes one sentence to `reason`. `objects` are the objects
+   * of the pool. The function follows a pointer of the pool only to an object of the right type. */
   bool (*verify)(struct pmdk_session* session, struct objects* objects, char reason[kReasonSize]);
 };
 

@@ -233,7 +233,7 @@ def test_a_medium_is_asked_and_never_known_by_its_name() -> None:
         assert list((ROOT / "replayer/media" / medium / "litmus").glob("*.toml")), f"{medium} has no litmus test"
 
 
-#: Places that know a medium by itself. The trace's metadata have the layout of a device. Targets say what their pool is.
+#: Places that know a medium by itself. The trace's metadata have the layout of a device. A target names its medium.
 #: A fault of a device damages the cells of that device.
 KNOW_A_MEDIUM = {
     "checker/faults",

@@ -13,7 +13,7 @@ from powercut.engine import options
 from powercut.engine.options import ExploreOptions
 
 DEFAULT_OUT = Path(".powercut")
-#: What a command that measures can make beside its records.
+#: The reports that a measuring command can write beside its records.
 RECORD_FORMATS = ("text", *paper.FORMATS)
 
 

@@ -7,6 +7,7 @@
 #include "replayer/media/block/block.h"
 
 #include <array>
+#include <bit>
 
 #include "powercut/target.h"
 #include "replayer/media/medium.h"
@@ -41,7 +42,7 @@ const Medium& block_medium() {
       .called = "a block device",
       .kind = POWERCUT_BLOCK,
       .models = models,
-      .takes = [](const PoolFile& file) { return file.device && file.device->is_one(); },
+      .takes = [](const PoolFile& file) { return file.device && std::has_single_bit(file.device->sector_size); },
       .calls = make_block_calls,
       .images = &block_images(),
       .of_files =

@@ -19,7 +19,7 @@
 
 namespace powercut {
 
-constexpr uint64_t kTapeBlock = 256;  // bytes
+constexpr uint64_t kTapeBlock = 192;  // bytes; no sector has so many
 
 class TapeRules final : public Persistency {
  public:
@@ -77,7 +77,9 @@ class TapeImages final : public ImageWriter {
     if (word == 0) return;  // zeroes, or no block yet
     const void* block = powercut_content(word, kTapeBlock);
     if (block == nullptr) return out->lacks_content("a block of the tape");
-    out->put((line - 1) * kTapeBlock, {static_cast<const uint8_t*>(block), kTapeBlock});
+    for (uint64_t done = 0; done < kTapeBlock; done += kLineSize) {
+      out->put((line - 1) * kTapeBlock + done, {static_cast<const uint8_t*>(block) + done, kLineSize});
+    }
   }
   LineBytes seen_by(const PoolFile& file, const LineBytes& read) const override {
     return {file.offset / kLineSize + 1 + read.line * kLineSize / kTapeBlock, 0xFF};
