@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,12 +62,27 @@ def program(folder: Path) -> Path:
 
     `prog` is the ledger, on the pool `POOL`; `store` the log, on the device `FILE`. `table` has a broken free list.
     """
-    flags = ["-O2", "-g", "-mclwb", f"-I{ROOT / 'targets' / 'include'}"]
-    for source, name in (("raw-intrinsics/ledger.c", "prog"), ("log-store/store.c", "store")):
-        subprocess.run(["cc", *flags, str(DOCS / "examples" / source), "-o", str(folder / name)], check=True)
-    table = ROOT / "tests/program/programs/pairs/lost_free_list.c"
-    subprocess.run(["cc", *flags, "-DBUG=1", str(table), "-o", str(folder / "table")], check=True)
+    for name in PROGRAMS:
+        (folder / name).write_bytes(built(name))
+        (folder / name).chmod(0o755)
     return folder
+
+
+#: Programs that the pages name, and what the compiler is given for each.
+PROGRAMS = {
+    "prog": (DOCS / "examples/raw-intrinsics/ledger.c",),
+    "store": (DOCS / "examples/log-store/store.c",),
+    "table": ("-DBUG=1", ROOT / "tests/program/programs/pairs/lost_free_list.c"),
+}
+
+
+@functools.cache
+def built(name: str) -> bytes:
+    """A program of the pages, as the C compiler of the system builds it."""
+    flags = ["-O2", "-g", "-mclwb", f"-I{ROOT / 'targets' / 'include'}"]
+    with tempfile.TemporaryDirectory() as made:
+        subprocess.run(["cc", *flags, *map(str, PROGRAMS[name]), "-o", f"{made}/program"], check=True)
+        return Path(made, "program").read_bytes()
 
 
 PLACES: dict[str, Callable[[Path], Path]] = {
