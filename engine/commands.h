@@ -32,6 +32,8 @@ void add_command(CommandLine& app, int& exit_code, const char* name, const char*
   });
 }
 
+using AddCommand = void (*)(CommandLine& app, int& exit_code);
+
 // Recording and looking at traces.
 void add_record_command(CommandLine& app, int& exit_code);
 void add_drive_command(CommandLine& app, int& exit_code);

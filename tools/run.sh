@@ -18,20 +18,22 @@ compile() {
 }
 
 tools/setup.sh to-build
+tools/setup.sh to-run &
+python=$!
 [[ -f $build/build.ninja ]] || {
   say "build: looking for compilers and libraries"
   mkdir -p "$build"
   cmake -S . -B "$build" -G Ninja -DPOWERCUT_BUILD_TESTS=OFF >"$build/configure.log" 2>&1 ||
-    { cat "$build/configure.log" >&2; exit 2; }
+    { cat "$build/configure.log" >&2; wait; exit 2; }
 }
 say "build: what a first finding needs"
-tools/setup.sh to-run &
-python=$!
 compile powercut_first || { wait; exit 2; }
 wait "$python"
 
 say "A first finding: Level hashing as its paper has it, when an insert has to move another item."
-judged "$powercut" run level:published --scenario insert_move_bottom --out .powercut/first
+# The small engine is linked before the whole one (engine/first/main.cc).
+POWERCUT_ENGINE=$build/bin/powercut-engine-first \
+  judged "$powercut" run level:published --scenario insert_move_bottom --out .powercut/first
 
 say "build: all schemes, and the tracer for programs that were not built for powercut"
 compile powercut_schemes || exit 2

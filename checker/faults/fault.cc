@@ -17,7 +17,7 @@
 namespace powercut {
 namespace {
 
-constexpr std::array<const char*, 8> kKinds = {"media", "bitflip",        "alloc",         "stale",
+constexpr std::array<const char*, 8> kFaultKinds = {"media", "bitflip",        "alloc",         "stale",
                                                "shorn", "unserialisable", "stale-mapping", "paired-page"};
 constexpr std::array<const char*, 4> kEffects = {"harmless", "detected", "crashed", "silent"};
 
@@ -56,16 +56,16 @@ FaultAnswer detected(const std::string& what, powercut_status status) {
 
 }  // namespace
 
-const char* name_of(FaultKind kind) { return kKinds[static_cast<size_t>(kind)]; }
+const char* name_of(FaultKind kind) { return kFaultKinds[static_cast<size_t>(kind)]; }
 const char* name_of(FaultEffect effect) { return kEffects[static_cast<size_t>(effect)]; }
 
 std::optional<FaultKind> fault_kind(const std::string& name) {
-  const auto at = std::find(kKinds.begin(), kKinds.end(), name);
-  if (at == kKinds.end()) return std::nullopt;
-  return static_cast<FaultKind>(at - kKinds.begin());
+  const auto at = std::find(kFaultKinds.begin(), kFaultKinds.end(), name);
+  if (at == kFaultKinds.end()) return std::nullopt;
+  return static_cast<FaultKind>(at - kFaultKinds.begin());
 }
 
-std::string fault_names() { return absl::StrJoin(kKinds, ", "); }
+std::string fault_names() { return absl::StrJoin(kFaultKinds, ", "); }
 
 std::optional<std::string> foreign_to(FaultKind kind, uint32_t medium) {
   switch (kind) {

@@ -53,7 +53,7 @@ std::pair<uint64_t, uint64_t> store_of(const JsonField& store) {
   return {parts[0].number(), parts[1].number()};
 }
 
-ConcreteImage::Nested nested_of(const JsonField& item) {
+ConcreteImage::Nested nested_image_of(const JsonField& item) {
   item.only({"after_return", "stores", "rest", "lines"});
   ConcreteImage::Nested out;
   out.after_return = item["after_return"].flag();
@@ -80,7 +80,7 @@ JudgeRequest request_of(const JsonField& root) {
   } else if (point.text() != "all") {
     throw point.wrong("the number of a crash point, [first, last], or \"all\"");
   }
-  for (const JsonField& item : root.items_of("nested")) out.image.nested.push_back(nested_of(item));
+  for (const JsonField& item : root.items_of("nested")) out.image.nested.push_back(nested_image_of(item));
   return out;
 }
 
