@@ -6,9 +6,7 @@
 #include "pool.h"
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
-  pool* const all = open_pool(argv[2]);
-  if (strcmp(argv[1], "check") == 0) return !holds(all);
+  pool* const all = given_pool(argc, argv);
   std::mutex mutex;
   std::condition_variable condition;
   [[maybe_unused]] bool ready = false;

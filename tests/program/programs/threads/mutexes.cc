@@ -5,9 +5,7 @@
 #include "pool.h"
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
-  pool* const all = open_pool(argv[2]);
-  if (strcmp(argv[1], "check") == 0) return !holds(all);
+  pool* const all = given_pool(argc, argv);
   std::mutex data, ack;
   std::thread one([&] {
     const std::lock_guard first(data);

@@ -118,10 +118,8 @@ static int waits_for_ever() {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  all = given_pool(argc, argv);
   const auto is = [&](const char* what) { return strcmp(argv[1], what) == 0; };
-  all = open_pool(argv[2]);
-  if (is("check")) return !holds(all);
   if (is("call")) return waits_in_a_call();
   if (is("at-times")) return waits_at_times();
   if (is("process")) return depends_on_process();

@@ -38,4 +38,12 @@ static inline struct pool* open_pool(const char* path) {
 // True if the acknowledged data are there.
 static inline int holds(const struct pool* pool) { return pool->ack == 0 || pool->data != 0; }
 
+// The pool of the command line; `check` ends the program.
+static inline struct pool* given_pool(int argc, char** argv) {
+  if (argc != 3) exit(2);
+  struct pool* pool = open_pool(argv[2]);
+  if (strcmp(argv[1], "check") == 0) exit(!holds(pool));
+  return pool;
+}
+
 #endif  // POOL_H_

@@ -22,9 +22,7 @@ static void* reader(void* argument) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
-  pool = open_pool(argv[2]);
-  if (strcmp(argv[1], "check") == 0) return !holds(pool);
+  pool = given_pool(argc, argv);
   pthread_t threads[2];
   void* answer = 0;
   pthread_create(&threads[0], 0, writer, &pool);

@@ -115,10 +115,8 @@ static int polled() {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  all = given_pool(argc, argv);
   const auto is = [&](const char* what) { return strcmp(argv[1], what) == 0; };
-  all = open_pool(argv[2]);
-  if (is("check")) return !holds(all);
   if (is("clock")) return locked(lock_by_clock);
   if (is("chrono")) return locked(lock_by_chrono);
   if (is("cycles")) return locked(lock_by_cycles);

@@ -12,9 +12,7 @@ static void count_and_persist(const void* at) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
-  pool* const all = open_pool(argv[2]);
-  if (strcmp(argv[1], "check") == 0) return !holds(all);
+  pool* const all = given_pool(argc, argv);
   std::atomic<int> ready = 0, counted = 0;
   std::thread producer([&] {
     put(&all->data, 7);
