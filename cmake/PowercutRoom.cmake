@@ -8,6 +8,17 @@
 #
 # The files are compiled some at a time (POWERCUT_UNITY): no two files of a room give one name to different things, even in
 # their unnamed namespaces. TEST_OPTIONS are for tests that cannot be compiled like all others (PowercutPrecompiled.cmake).
+#
+# powercut_compile_together(<target> [<files at a time>])   does so for any target; without a number, for all its files of a
+# language. A name that two of them give to different things is then an error.
+function(powercut_compile_together target)
+  set(files 0)
+  if(ARGC GREATER 1)
+    set(files ${ARGV1})
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${POWERCUT_UNITY} UNITY_BUILD_BATCH_SIZE ${files})
+endfunction()
+
 function(powercut_add_room name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "NO_TESTS" ""
                         "FOLDERS;WITHOUT;FILES;LIBRARIES;TEST_FOLDERS;TEST_LIBRARIES;TEST_OPTIONS;TEST_PROPERTIES")
@@ -32,14 +43,14 @@ function(powercut_add_room name)
   add_library(powercut_${name} STATIC ${sources})
   target_link_libraries(powercut_${name} PUBLIC ${arg_LIBRARIES} nlohmann_json::nlohmann_json absl::flat_hash_map
                         absl::flat_hash_set absl::btree absl::inlined_vector absl::strings)
-  set_target_properties(powercut_${name} PROPERTIES UNITY_BUILD ${POWERCUT_UNITY} UNITY_BUILD_BATCH_SIZE 16)
+  powercut_compile_together(powercut_${name} 16)
   powercut_precompile_program(powercut_${name})
 
   if(POWERCUT_BUILD_TESTS AND tests AND NOT arg_NO_TESTS)
     add_executable(powercut_${name}_test ${tests})
     target_link_libraries(powercut_${name}_test PRIVATE powercut_${name} ${arg_TEST_LIBRARIES} GTest::gtest_main
                           GTest::gmock)
-    set_target_properties(powercut_${name}_test PROPERTIES UNITY_BUILD ${POWERCUT_UNITY} UNITY_BUILD_BATCH_SIZE 6)
+    powercut_compile_together(powercut_${name}_test 6)
     # Tests that compare addresses or map the pool need the same fixed addresses as the engine.
     set_target_properties(powercut_${name}_test PROPERTIES ENABLE_EXPORTS ON)
     target_compile_definitions(powercut_${name}_test PRIVATE

@@ -21,8 +21,6 @@ namespace {
 
 // Hardware keeps an aligned word whole and nothing larger; pmemcheck splits wide stores into words, too.
 constexpr uint64_t kWord = 8;
-// An address above those of any process, and so low that sums do not wrap.
-constexpr uint64_t kMaxAddress = uint64_t{1} << 57;
 
 const char* name_of(OpKind kind) {
   constexpr const char* kNames[] = {"",      "format", "open",     "insert", "update",

@@ -7,8 +7,6 @@
 namespace powercut::pmemcheck {
 
 namespace {
-// The limit of a user process's addresses, and larger than any file.
-constexpr uint64_t kMaxAddress = uint64_t{1} << 57;
 constexpr size_t kMaxPools = 4096;
 }  // namespace
 

@@ -14,6 +14,8 @@
 namespace powercut::pmemcheck {
 
 inline constexpr uint64_t kPage = 4096;
+// An address above those of any process, larger than any file, and so low that sums do not wrap.
+inline constexpr uint64_t kMaxAddress = uint64_t{1} << 57;
 
 // One file and its window of the trace's offsets, which begins with the first byte of the file.
 struct PoolFile {

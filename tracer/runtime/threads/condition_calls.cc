@@ -17,12 +17,15 @@
 #include <condition_variable>
 
 #include "tracer/runtime/hooks/call_site.h"
+#include "tracer/runtime/threads/c11_threads.h"
 #include "tracer/runtime/threads/lock_step.h"
 
 using powercut::runtime::call_site;
 using powercut::runtime::CallSite;
 using powercut::runtime::lock_mutex;
 using powercut::runtime::LockStep;
+using powercut::runtime::pthread_of;
+using powercut::runtime::result_of_c11;
 using powercut::runtime::scheduled_thread;
 using powercut::runtime::store_object;
 using powercut::runtime::unlock_mutex;
@@ -80,7 +83,6 @@ uint64_t* word_of(void* condition) { return reinterpret_cast<uint64_t*>(static_c
 static_assert(sizeof(pthread_cond_t) >= kWordAt + sizeof(uint64_t));
 static_assert(sizeof(cnd_t) == sizeof(pthread_cond_t));
 static_assert(sizeof(std::condition_variable) == sizeof(pthread_cond_t));
-pthread_mutex_t* pthread_of(mtx_t* mutex) { return reinterpret_cast<pthread_mutex_t*>(mutex); }
 
 // Makes a step that changes the waiting threads.
 template <typename Change>
@@ -125,8 +127,6 @@ int signal_all(void* condition, const CallSite& site) {
   change(word_of(condition), site, [](Waiters* waiters) { waiters->broadcast(); });
   return 0;
 }
-
-int result_of_c11(int error) { return error == 0 ? thrd_success : error == ETIMEDOUT ? thrd_timedout : thrd_error; }
 
 }  // namespace
 

@@ -19,14 +19,18 @@
 #include <cstddef>
 
 #include "tracer/runtime/hooks/call_site.h"
+#include "tracer/runtime/threads/c11_threads.h"
 #include "tracer/runtime/threads/lock_step.h"
 #include "tracer/runtime/watch_hooks.h"
 
+using powercut::runtime::Attempt;
 using powercut::runtime::call_site;
 using powercut::runtime::CallSite;
 using powercut::runtime::lock_mutex;
 using powercut::runtime::LockStep;
 using powercut::runtime::place_of;
+using powercut::runtime::pthread_of;
+using powercut::runtime::result_of_c11;
 using powercut::runtime::scheduled_thread;
 using powercut::runtime::store_object;
 using powercut::runtime::unlock_mutex;
@@ -53,8 +57,6 @@ unsigned readers_in(unsigned word) { return word / kReader; }
 
 // The values of a spin lock on x86.
 constexpr int kSpinFree = 1, kSpinTaken = 0;
-
-enum class Attempt { kOnce, kUntilTaken };
 
 // ---- under a scheduler -------------------------------------------------------------------------------
 
@@ -151,13 +153,6 @@ int destroy_mutex(pthread_mutex_t* mutex, const CallSite& site) {
   step.store(&mutex->__data.__kind, kDestroyed);
   return 0;
 }
-
-int result_of_c11(int error) {
-  return error == 0 ? thrd_success : error == EBUSY ? thrd_busy : error == ENOMEM ? thrd_nomem : thrd_error;
-}
-
-pthread_mutex_t* pthread_of(mtx_t* mutex) { return reinterpret_cast<pthread_mutex_t*>(mutex); }
-static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t));
 
 // ---- without one -------------------------------------------------------------------------------------
 

@@ -23,6 +23,9 @@ inline uint64_t scheduled_thread() {
   return scheduler.current == nullptr ? 0 : scheduler.current(scheduler.self);
 }
 
+// Whether a lock's function tries once or waits until the lock is taken.
+enum class Attempt { kOnce, kUntilTaken };
+
 // All addresses (`begin`, and those given to store() and wait()) are the program's. Reads need no hook: the scheduler
 // was told of the bytes that the step looks at.
 class LockStep {

@@ -14,11 +14,13 @@
 #include <thread>
 
 #include "tracer/runtime/hooks/call_site.h"
+#include "tracer/runtime/threads/c11_threads.h"
 #include "tracer/runtime/threads/lock_step.h"
 
 using powercut::runtime::call_site;
 using powercut::runtime::CallSite;
 using powercut::runtime::cannot_schedule;
+using powercut::runtime::result_of_c11;
 using powercut::runtime::scheduled_thread;
 using powercut::runtime::store_object;
 
@@ -40,8 +42,6 @@ int detach(uint64_t thread) { return __powercut_scheduler.detach(__powercut_sche
   __powercut_scheduler.exit(__powercut_scheduler.self, result);
   __builtin_unreachable();
 }
-
-int result_of_c11(int error) { return error == 0 ? thrd_success : error == ENOMEM ? thrd_nomem : thrd_error; }
 
 // The body of a std::thread. An exception that leaves the body ends the process, as in libstdc++.
 void* run_state(void* raw) noexcept {

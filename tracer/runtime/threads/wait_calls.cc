@@ -21,6 +21,7 @@
 #include "tracer/runtime/threads/lock_step.h"
 #include "tracer/runtime/watch_hooks.h"
 
+using powercut::runtime::Attempt;
 using powercut::runtime::call_site;
 using powercut::runtime::CallSite;
 using powercut::runtime::LockStep;
@@ -38,8 +39,6 @@ int fail(int error) {
   errno = error;
   return -1;
 }
-
-enum class Attempt { kOnce, kUntilTaken };
 
 int take_semaphore(sem_t* semaphore, Attempt attempt, const CallSite& site) {
   unsigned* const count = count_of(semaphore);
