@@ -6,7 +6,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from powercut.base.errors import UsageError, nearest
-from powercut.scenarios.schema import STEPS, ScenarioFile, keys_at
+from powercut.scenarios.schema import ScenarioFile, keys_at
+from powercut.scenarios.steps import STEPS
 
 #: The line of a file that a location in its tables means.
 Line = Callable[[Sequence[int | str]], int]

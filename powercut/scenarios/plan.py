@@ -16,8 +16,9 @@ from powercut.engine.options import (
     Schedules,
 )
 from powercut.scenarios.scenario import Scenario
-from powercut.scenarios.schema import AnyStep, KeyStep, Phase, Search
+from powercut.scenarios.schema import Phase, Search
 from powercut.scenarios.sizes import Sizes, in_plan
+from powercut.scenarios.steps import AnyStep, KeyStep
 from powercut.scenarios.targets import Target, configured
 from powercut_records import media
 

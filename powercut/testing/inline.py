@@ -20,8 +20,9 @@ from powercut.scenarios import toml_text as scenario_toml
 from powercut.scenarios.clients import for_threads
 from powercut.scenarios.config import Config, checked_config
 from powercut.scenarios.scenario import SCHEMA_VERSION, Scenario
-from powercut.scenarios.schema import Data, KeyStep, MaintainStep, ScenarioFile
+from powercut.scenarios.schema import Data, ScenarioFile
 from powercut.scenarios.sizes import Size, Sizes
+from powercut.scenarios.steps import KeyStep, MaintainStep
 from powercut.scenarios.targets import Selection, Target, configured
 from powercut.testing import operations
 from powercut.testing.operations import Step

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, get_args
 from pydantic import ValidationError
 
 from powercut.base.errors import UsageError, nearest
-from powercut.scenarios.schema import STEPS, FillStep, KeyOp, KeyStep, MaintainStep, MixStep, UntilStep, parse_key
+from powercut.scenarios.steps import STEPS, FillStep, KeyOp, KeyStep, MaintainStep, MixStep, UntilStep, parse_key
 
 #: A key: its number, from 1 on, "zeros" or "ones".
 Key: TypeAlias = int | str

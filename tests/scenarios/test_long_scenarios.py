@@ -4,7 +4,7 @@ import pytest
 
 from powercut.scenarios import catalog
 from powercut.scenarios.scenario import Scenario
-from powercut.scenarios.schema import MixStep
+from powercut.scenarios.steps import MixStep
 
 OPERATIONS = {"10k": 10_000, "100k": 100_000, "1m": 1_000_000}
 MIXES = ("load", "a", "b", "c", "d", "f")

@@ -12,8 +12,8 @@ from powercut.base.errors import UsageError
 from powercut.engine import events
 from powercut.scenarios import plan, scenario, schema, toml_text
 from powercut.scenarios.plan import option_text, option_values
-from powercut.scenarios.schema import STEPS, MixStep
 from powercut.scenarios.sections import ENTRIES
+from powercut.scenarios.steps import STEPS, MixStep
 from powercut.scenarios.targets import Target
 
 GOOD = """\
