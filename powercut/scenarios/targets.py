@@ -13,6 +13,7 @@ from powercut.base import paths, resources, trust
 from powercut.base.errors import EngineDied, PowercutError, UsageError, unknown_name
 from powercut.base.user_files import refuse_other_kinds
 from powercut.engine import engine, events
+from powercut.scenarios.schema import ScenarioFile
 from powercut.scenarios.sizes import Sizes, ends
 
 _PREFIX, _SUFFIX = "libpowercut-", ".so"
@@ -42,6 +43,10 @@ class Target:
     def spelling(self) -> str:
         """Returns the target's name on a command line: its name, or the path of a library that lies elsewhere."""
         return self.name if self.is_of_the_build else paths.relative(self.library, root=Path.cwd())
+
+    def takes(self, scenario: ScenarioFile) -> bool:
+        """False if the scenario's items differ in size and those of this target, with its default options, do not."""
+        return not scenario.data.are_mixed or bool((self.description.traits or {}).get("mixed_sizes"))
 
     @property
     def default_variants(self) -> list[str]:

@@ -95,6 +95,8 @@ def others() -> Iterator[pytest.param]:
         if name in ELABORATE:
             continue
         for item in catalog.core(name):
+            if not targets.find(name).takes(item.content):
+                continue
             subject = Subject(scenario=item, target=name, variant="hardened")
             generic = item.content.targets == ["*"]
             yield pytest.param(subject, id=f"{name}-{subject.id}", marks=() if generic else pytest.mark.long)
