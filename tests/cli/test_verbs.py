@@ -57,12 +57,11 @@ def test_a_module_has_the_verbs_that_are_listed(module: str) -> None:
 
 def test_every_module_of_commands_is_listed() -> None:
     folder = Path(verbs.__file__).parent / "commands"
-    offering = {
-        file.stem
-        for file in folder.glob("*.py")
-        if re.search(rf"^def (register|{file.stem})\(", file.read_text(encoding="utf-8"), re.MULTILINE)
-    }
-    assert offering == {verb.module for verb in verbs.VERBS.values()}
+    texts = {file.stem: file.read_text(encoding="utf-8") for file in folder.glob("*.py")}
+    # Modules that other modules share: a function of such a module may have the module's name, and is no verb.
+    helping = {"grouped", "judge", "minimise_lines"}
+    offering = {name for name, text in texts.items() if re.search(rf"^def (register|{name})\(", text, re.M)}
+    assert offering - helping == {verb.module for verb in verbs.VERBS.values()}
 
 
 @pytest.mark.parametrize("name", verbs.VERBS)
