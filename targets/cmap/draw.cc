@@ -17,7 +17,7 @@ void Table::Draw(Drawing* to) const {
     to->Pointer("head", &bucket->head);
     uint32_t slot = 0;
     for (uint64_t at = bucket->head; at != 0 && to->Wants(); at = NodeAt(at)->next) {
-      to->Item(slot++, KeyOf(at), ValueOf(at), NodeAt(at), node_size());
+      to->Item(slot++, KeyOf(at), ValueOf(at), NodeAt(at), NodeBytes(*NodeAt(at)));
     }
   }
 }

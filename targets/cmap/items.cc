@@ -4,14 +4,14 @@
 
 namespace powercut::cmap {
 
-uint64_t* Table::FindLink(Bucket* bucket, const uint8_t* key) const {
+uint64_t* Table::FindLink(Bucket* bucket, Bytes key) const {
   uint64_t* link = &bucket->head;
-  while (*link != 0 && !KeyEquals(*link, key)) link = &NodeAt(*link)->next;
+  while (*link != 0 && !(KeyOf(*link) == key)) link = &NodeAt(*link)->next;
   return *link == 0 ? nullptr : link;
 }
 
 // The link to the key's node, whose bucket `lock` then holds: alone, if the link is to be changed. Null: no such key.
-uint64_t* Table::Locate(const uint8_t* key, bool change, BucketLock* lock) {
+uint64_t* Table::Locate(Bytes key, bool change, BucketLock* lock) {
   const uint64_t hash = Hash(key);
   uint64_t mask = Mask();
   for (;;) {
@@ -26,14 +26,18 @@ uint64_t* Table::Locate(const uint8_t* key, bool change, BucketLock* lock) {
 }
 
 // Durable at return. 0: the pool is full.
-uint64_t Table::CreateNode(const uint8_t* key, const uint8_t* value, uint64_t next) {
-  const uint64_t node = Allocate(node_size());
+uint64_t Table::CreateNode(Bytes key, Bytes value, uint64_t next) {
+  const Node head{.next = next,
+                  .lock = kFree,
+                  .key_size = key.size,
+                  .value_words = static_cast<uint32_t>(WordsOf(value.size)),
+                  .value_size = value.size};
+  const uint64_t node = Allocate(NodeBytes(head));
   if (node == 0) return 0;
-  NodeAt(node)->next = next;
-  std::memcpy(pool_.base + node + sizeof(Node), key, options_.key_size);
-  std::memcpy(ValueOf(node), value, options_.value_size);
-  if (options_.concurrent) pmem::atomic_store(NodeLock(node), kFree);
-  SKIP_IF (Bug::kNodeUnflushed) pmem::persist(NodeAt(node), node_size());
+  *NodeAt(node) = head;
+  key.CopyTo(NodeAt(node) + 1);
+  value.CopyTo(ValueWords(node));
+  SKIP_IF (Bug::kNodeUnflushed) pmem::persist(NodeAt(node), NodeBytes(head));
   return node;
 }
 
@@ -58,7 +62,7 @@ uint64_t Table::Link(uint64_t* link, uint64_t to, int64_t items, bool flush) {
   return number;
 }
 
-powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
+powercut_status Table::Insert(Bytes key, Bytes value) {
   const uint64_t hash = Hash(key);
   uint64_t mask = Mask();
   uint64_t items;
@@ -81,45 +85,60 @@ powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
   return POWERCUT_OK;
 }
 
-// A value is assigned under the lock of its node alone.
-powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
+// A value is assigned under the lock of its node alone. Where its room is too small, a new node takes the place.
+powercut_status Table::Update(Bytes key, Bytes value) {
+  if (options_.replace) return Replace(key, value);
   BucketLock lock(this);
-  uint64_t* link = Locate(key, options_.replace, &lock);
+  const uint64_t* link = Locate(key, /*change=*/false, &lock);
   if (link == nullptr) return POWERCUT_NOT_FOUND;
-  if (options_.replace) return Replace(link, value);
   const uint64_t node = *link;
+  if (WordsOf(value.size) > NodeAt(node)->value_words) {
+    lock.Release();
+    return Replace(key, value);
+  }
   LockGuard guard(NodeLock(node));
   lock.Release();
   return Assign(node, value, &guard);
 }
 
-powercut_status Table::Assign(uint64_t node, const uint8_t* value, LockGuard* guard) {
-  auto* words = reinterpret_cast<uint64_t*>(ValueOf(node));
-  const auto word = [&](uint64_t i) {
-    uint64_t out = 0;
-    const uint64_t rest = options_.value_size - i * 8;
-    std::memcpy(&out, value + i * 8, rest < 8 ? rest : 8);
-    return out;
-  };
-  if (value_words() == 1 || Has(Bug::kAssignUnlogged)) {
-    pmem::mark("update.word");
-    for (uint64_t i = 0; i < value_words(); ++i) pmem::atomic_store(&words[i], word(i));
-    DO_IF (Bug::kUnlockBeforeFlush) guard->Release();
-    pmem::persist(words, value_words() * 8);
-    return POWERCUT_OK;
-  }
+static uint64_t WordOf(Bytes value, uint64_t i) {
+  uint64_t out = 0;
+  const uint64_t rest = value.size - i * 8;
+  std::memcpy(&out, value.data + i * 8, rest < 8 ? rest : 8);
+  return out;
+}
+
+// A value of another size changes at least two words: its own and its size.
+powercut_status Table::Assign(uint64_t node, Bytes value, LockGuard* guard) {
+  uint64_t* size = &NodeAt(node)->value_size;
+  const bool resized = *size != value.size;
+  const uint64_t count = WordsOf(value.size);
+  if (!resized && (count == 1 || Has(Bug::kAssignUnlogged))) return AssignWords(node, value, guard);
   Transaction transaction(this);
-  if (!transaction.Reserve(value_words())) return POWERCUT_FULL;
+  if (!transaction.Reserve(count + resized)) return POWERCUT_FULL;
   pmem::mark("update.logged");
-  for (uint64_t i = 0; i < value_words(); ++i) transaction.Set(&words[i], word(i));
+  if (resized) transaction.Set(size, value.size);
+  for (uint64_t i = 0; i < count; ++i) transaction.Set(&ValueWords(node)[i], WordOf(value, i));
   transaction.Commit();
   return POWERCUT_OK;
 }
 
-// A new node in the place of the old one, by one store.
-powercut_status Table::Replace(uint64_t* link, const uint8_t* value) {
+powercut_status Table::AssignWords(uint64_t node, Bytes value, LockGuard* guard) {
+  uint64_t* words = ValueWords(node);
+  pmem::mark("update.word");
+  for (uint64_t i = 0; i < WordsOf(value.size); ++i) pmem::atomic_store(&words[i], WordOf(value, i));
+  DO_IF (Bug::kUnlockBeforeFlush) guard->Release();
+  pmem::persist(words, WordsOf(value.size) * 8);
+  return POWERCUT_OK;
+}
+
+// Puts a new node in the place of the old one, by one store.
+powercut_status Table::Replace(Bytes key, Bytes value) {
+  BucketLock lock(this);
+  uint64_t* link = Locate(key, /*change=*/true, &lock);
+  if (link == nullptr) return POWERCUT_NOT_FOUND;
   const uint64_t old = *link;
-  const uint64_t node = CreateNode(KeyOf(old), value, NodeAt(old)->next);
+  const uint64_t node = CreateNode(key, value, NodeAt(old)->next);
   if (node == 0) return POWERCUT_FULL;
   AwaitReaders(old);
   pmem::mark("update.replace");
@@ -134,7 +153,7 @@ void Table::AwaitReaders(uint64_t node) const {
   SKIP_IF (Bug::kEraseNoWait) const LockGuard guard(NodeLock(node));
 }
 
-powercut_status Table::Erase(const uint8_t* key) {
+powercut_status Table::Erase(Bytes key) {
   BucketLock lock(this);
   uint64_t* link = Locate(key, /*change=*/true, &lock);
   if (link == nullptr) return POWERCUT_NOT_FOUND;
@@ -150,11 +169,11 @@ powercut_status Table::Erase(const uint8_t* key) {
 }
 
 // With threads, as in the source, a bucket is rehashed here as well; alone, a lookup writes nothing.
-powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
+powercut_status Table::Lookup(Bytes key, ValueRoom* value) {
   if (!options_.concurrent || Has(Bug::kLookupUnlocked)) {
     const uint64_t* link = FindLink(BucketAt(Holder(Hash(key))), key);
     if (link == nullptr) return POWERCUT_NOT_FOUND;
-    std::memcpy(value, ValueOf(*link), options_.value_size);
+    value->Put(ValueOf(*link));
     return POWERCUT_OK;
   }
   BucketLock lock(this);
@@ -163,7 +182,7 @@ powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
   const uint64_t node = *link;
   const LockGuard guard(Has(Bug::kValueUnlocked) ? nullptr : NodeLock(node), /*alone=*/false);
   lock.Release();
-  std::memcpy(value, ValueOf(node), options_.value_size);
+  value->Put(ValueOf(node));
   return POWERCUT_OK;
 }
 

@@ -22,9 +22,13 @@ struct alignas(32) Bucket {
   uint64_t lock;  // with threads; free after open
 };
 
-// The item follows: the key, rounded up to 8 bytes, then the value, likewise; with threads, then the node's lock.
+// The item follows: the key, rounded up to 8 bytes, then the value's room. Each item has sizes of its own.
 struct Node {
   uint64_t next;
+  uint64_t lock;         // with threads; free after open
+  uint32_t key_size;     // constant, as is the room
+  uint32_t value_words;  // the value's room, in words
+  uint64_t value_size;   // a word of its own, which a transaction can change
 };
 
 // One word that a transaction changes. `after` is not part of the undo log; it lies here until the word is logged.

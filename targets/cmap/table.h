@@ -21,7 +21,7 @@ namespace powercut::cmap {
 
 class Table {
  public:
-  POWERCUT_SCHEME_TABLE(cmap::Options);           // items.cc
+  POWERCUT_MIXED_SCHEME_TABLE(cmap::Options);     // items.cc
   powercut_status Maintain(const char* command);  // buckets.cc
   void Draw(Drawing* to) const;                   // draw.cc
 
@@ -31,9 +31,9 @@ class Table {
   bool Reaches(uint64_t offset) const;
 
   template <typename Visit>
-  void ForEachCopy(const uint8_t* key, Visit visit) const {
+  void ForEachCopy(Bytes key, Visit visit) const {
     for (uint64_t at = BucketAt(Holder(Hash(key)))->head; at != 0; at = NodeAt(at)->next) {
-      if (KeyEquals(at, key) && visit(KeyOf(at), ValueOf(at))) return;
+      if (KeyOf(at) == key && visit(KeyOf(at), ValueOf(at))) return;
     }
   }
 
@@ -82,8 +82,8 @@ class Table {
   bool Has(Bug bug) const { return options_.bug == bug; }
   Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
   uint64_t Geometry() const {
-    return uint64_t{options_.key_size} | uint64_t{options_.value_size} << 16 | uint64_t{options_.first_block} << 32 |
-           uint64_t{options_.concurrent} << 40;
+    return uint64_t{options_.key_size} | uint64_t{options_.value_size} << 16 | uint64_t{options_.first_block} << 40 |
+           uint64_t{options_.concurrent} << 48;
   }
   uint64_t OffsetOf(const void* at) const {
     return static_cast<uint64_t>(static_cast<const uint8_t*>(at) - pool_.base);
@@ -91,19 +91,23 @@ class Table {
   uint64_t* WordAt(uint64_t offset) const { return reinterpret_cast<uint64_t*>(pool_.base + offset); }
 
   // Nodes.
-  uint64_t value_at() const { return sizeof(Node) + (options_.key_size + 7) / 8 * 8; }
-  uint64_t value_words() const { return (options_.value_size + 7) / 8; }
-  uint64_t lock_at() const { return value_at() + value_words() * 8; }
-  uint64_t node_size() const { return lock_at() + (options_.concurrent ? sizeof(uint64_t) : 0); }
-  uint64_t* NodeLock(uint64_t node) const { return Own(WordAt(node + lock_at())); }
+  static uint64_t WordsOf(uint64_t bytes) { return (bytes + 7) / 8; }
+  static uint64_t ValueAt(const Node& node) { return sizeof node + WordsOf(node.key_size) * 8; }
+  static uint64_t NodeBytes(const Node& node) { return ValueAt(node) + uint64_t{node.value_words} * 8; }
+  uint64_t* NodeLock(uint64_t node) const { return Own(&NodeAt(node)->lock); }
   Node* NodeAt(uint64_t offset) const { return reinterpret_cast<Node*>(pool_.base + offset); }
-  const uint8_t* KeyOf(uint64_t node) const { return pool_.base + node + sizeof(Node); }
-  uint8_t* ValueOf(uint64_t node) const { return pool_.base + node + value_at(); }
-  bool KeyEquals(uint64_t node, const uint8_t* key) const {
-    return std::memcmp(KeyOf(node), key, options_.key_size) == 0;
+  Bytes KeyOf(uint64_t node) const { return {pool_.base + node + sizeof(Node), NodeAt(node)->key_size}; }
+  uint64_t* ValueWords(uint64_t node) const { return WordAt(node + ValueAt(*NodeAt(node))); }
+  Bytes ValueOf(uint64_t node) const {
+    return {reinterpret_cast<uint8_t*>(ValueWords(node)), static_cast<uint32_t>(NodeAt(node)->value_size)};
   }
-  uint64_t Hash(const uint8_t* key) const { return HashKey(key, options_.key_size); }
-  bool IsNode(uint64_t offset) const { return offset % pmem::kLine == 0 && allocator_.Contains(offset, node_size()); }
+  static uint64_t Hash(Bytes key) { return HashKey(key.data, key.size); }
+  // Whether a node can be here, and lies with its key and its value in the pool.
+  bool IsNode(uint64_t offset) const {
+    if (offset % pmem::kLine != 0 || !allocator_.Contains(offset, sizeof(Node))) return false;
+    const Node& node = *NodeAt(offset);
+    return allocator_.Contains(offset, NodeBytes(node)) && node.value_size <= uint64_t{node.value_words} * 8;
+  }
 
   // Buckets. Segment 0 has buckets 0 and 1, segment k the ones from 2^k to 2^(k+1) - 1.
   Bucket* BucketAt(uint64_t index) const {
@@ -141,13 +145,14 @@ class Table {
 
   // items.cc
   // The word that holds the offset of the key's node, or null.
-  uint64_t* FindLink(Bucket* bucket, const uint8_t* key) const;
-  uint64_t CreateNode(const uint8_t* key, const uint8_t* value, uint64_t next);
-  uint64_t* Locate(const uint8_t* key, bool change, BucketLock* lock);
+  uint64_t* FindLink(Bucket* bucket, Bytes key) const;
+  uint64_t CreateNode(Bytes key, Bytes value, uint64_t next);
+  uint64_t* Locate(Bytes key, bool change, BucketLock* lock);
   uint64_t Link(uint64_t* link, uint64_t to, int64_t items, bool flush);
   void AwaitReaders(uint64_t node) const;
-  powercut_status Assign(uint64_t node, const uint8_t* value, LockGuard* guard);
-  powercut_status Replace(uint64_t* link, const uint8_t* value);
+  powercut_status Assign(uint64_t node, Bytes value, LockGuard* guard);
+  powercut_status AssignWords(uint64_t node, Bytes value, LockGuard* guard);
+  powercut_status Replace(Bytes key, Bytes value);
 
   // buckets.cc
   bool MaskRace(uint64_t hash, uint64_t* mask) const;

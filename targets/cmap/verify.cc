@@ -31,12 +31,17 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
     return Broken(message, size, "bucket %llu: the rehash flag is %llu", number(index), number(bucket->rehashed));
   }
   for (uint64_t at = bucket->head; at != 0; at = NodeAt(at)->next) {
+    const Node& node = *NodeAt(at);
+    if (node.key_size < options_.least_key_size || node.key_size > options_.key_size ||
+        node.value_size > options_.value_size) {
+      return Broken(message, size, "bucket %llu holds an item of other sizes than the table takes", number(index));
+    }
     const uint64_t holder = Holder(Hash(KeyOf(at)));
     if (holder != index) {
       return Broken(message, size, "bucket %llu holds an item of bucket %llu", number(index), number(holder));
     }
     for (uint64_t other = bucket->head; other != at; other = NodeAt(other)->next) {
-      if (KeyEquals(other, KeyOf(at))) {
+      if (KeyOf(other) == KeyOf(at)) {
         return Broken(message, size, "bucket %llu holds an item twice", number(index));
       }
     }
