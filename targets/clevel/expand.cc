@@ -61,7 +61,7 @@ uint64_t Table::AppendLevel(const Thread& thread, const View& view) {
   pmem::flush(header, sizeof *header);
   SKIP_IF (Bug::kLevelUninitialised) InitialiseSlots(offset);
   pmem::fence();
-  uint64_t other = 0;
+  uint64_t other = Has(Bug::kLevelAppendedBlindly) ? pmem::atomic_load(&below->up) : 0;
   const bool is_appended =
       __atomic_compare_exchange_n(&below->up, &other, offset, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   pmem::persist(&below->up, sizeof below->up);

@@ -44,6 +44,13 @@ enum class Bug : uint8_t {
   kMoveNotRetried,      // rehash: an item that is updated while it is copied is left behind
   kHitNotPersisted,     // search: answers with an item whose slot is not durable
   kMissNotPersisted,    // search: passes over an item whose erasure is not durable
+  // Where there are several rehashing threads, or a resize beside operations; index_before_items as well.
+  kRehashersShareIndex,   // rehash: all rehashing threads count their buckets in one word
+  kLevelRemovedEarly,     // rehash: the level goes when one rehashing thread is done, whatever the others still move
+  kCopyCountsEarly,       // rehash: the copy is an item before the old slot says that it is no longer
+  kHelpNotPersisted,      // help: the copy becomes the item before the forwarded slot is durable
+  kUpdateNotHelped,       // update: changes the old slot of an item that is being moved
+  kLevelAppendedBlindly,  // expand: a level is linked over one that another thread has linked since
   kCount
 };
 

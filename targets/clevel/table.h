@@ -16,6 +16,7 @@
 #include "targets/clevel/concurrent/threads.h"
 #include "targets/clevel/layout.h"
 #include "targets/clevel/options.h"
+#include "targets/common/planted_bugs.h"
 #include "targets/common/scheme_table.h"
 
 namespace powercut::clevel {
@@ -208,6 +209,7 @@ class Table {
   // Rehashing thread `number` of `strides()` has the buckets number, number + strides(), ...
   uint32_t strides() const { return options_.concurrent && options_.rehash_threads > 1 ? options_.rehash_threads : 1; }
   uint64_t* RehashedWord(uint32_t number) const {
+    DO_IF (Bug::kRehashersShareIndex) number = 0;
     return options_.concurrent ? &lines(kClients + number).rehashed : &root()->rehashed;
   }
   // Buckets of the last level that the thread has done with.

@@ -112,7 +112,7 @@ void BucketLock::Rehash() {
 bool BucketLock::MoveItems(BucketLock* parent) {
   Bucket* bucket = bucket_;
   uint64_t words = table_->WordsToMove(index_);
-  if (words != 0 && !parent->BecomeWriter()) words = table_->WordsToMove(index_);
+  if (words != 0 && !Has(Bug::kParentShared) && !parent->BecomeWriter()) words = table_->WordsToMove(index_);
   if (words == 0) return true;
   Table::Transaction transaction(table_);
   if (!transaction.Reserve(words)) return false;

@@ -41,6 +41,7 @@ enum class Bug : uint8_t {
   kEraseNoWait,            // erase frees a node that others may be reading
   kParentReleasedEarly,    // rehash: the parent is free before the bucket is marked
   kParentSeenUnlocked,     // rehash: whether there is anything to move is looked up before the parent is locked
+  kParentShared,           // rehash: items are moved out of the parent while others read it
   kLogShared,              // two transactions use the log at the same time
   kItemsReadEarly,         // size=logged: the number is computed before the transaction has the log
   kSegmentVisibleEarly,    // growth: other threads get the segment before the pointer to it is durable

@@ -45,6 +45,7 @@ enum class Bug : uint8_t {
   kMoveLocksFull,      // movement waits for slots that are taken while it holds one
   kLockInPool,         // the slot locks lie beside the tokens, and open does not reset them (8x8, slots=4)
   kUndoLogShared,      // two updates share the undo log
+  kExpandUnlocked,     // an expansion that an insert needs takes no lock
   kRehashBeside,       // a resize lets operations in while it rehashes
   kCount
 };

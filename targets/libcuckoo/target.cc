@@ -18,7 +18,8 @@ constexpr OptionTable<Options> kOptions({
     {"bug=none|insert_unordered|path_end_unordered|move_unordered|kick_out|move_clear_first|move_duplicate|tag_late|"
      "erase_first_copy|update_first_copy|resize_early|free_early|leak_table|lookup_unlocked|lookup_bucketwise|"
      "unlock_before_flush|exists_unlocked|insert_check_apart|path_stale|path_key_stale|path_end_unlocked|"
-     "resize_unnoticed|move_locks_one|lock_not_atomic|lock_in_pool|undo_log_shared|copy_beside: a planted bug",
+     "resize_unnoticed|move_locks_one|lock_not_atomic|lock_in_pool|undo_log_shared|copy_beside|"
+     "publish_unlocked: a planted bug",
      Named<&Options::bug>()},
 });
 

@@ -38,6 +38,8 @@ enum class Bug : uint8_t {
   kSlotFoundUnlocked,      // update, erase: the entry was found before the lock was taken
   kResizeUnnoticed,        // a writer that waited for a bucket goes on in it though the table was replaced
   kResizeTableStale,       // resize takes the table that was current before it had the resize lock
+  kResizeLockIgnored,      // resize goes on where another resize has the lock
+  kBucketReleasedEarly,    // resize: a bucket is free again once it is copied, before the new table is current
   kHelperNotAwaited,       // resize publishes the new table before its helper is done
   kFreedInUse,             // a table that was replaced is freed though operations are in it
   kCount

@@ -128,6 +128,7 @@ bool Table::CopyTable(HashTable* old, HashTable* to, Version* version) {
     Bucket* home = First(*old, bin);
     if (!LockForCopy(home)) break;
     full = !CopyBucket(home, to);
+    DO_IF (Bug::kBucketReleasedEarly) Unlock(home);
   }
   if (helped && !EndHelp(version)) full = true;
   return !full;
@@ -193,7 +194,7 @@ powercut_status Table::Resize(uint64_t times, uint64_t over, Stay* stay) {
   if (options_.concurrent) {
     next.reset(new (std::nothrow) Version{});
     if (next == nullptr) return POWERCUT_FULL;
-    if (!TakeLock(&root()->resize_lock)) return POWERCUT_OK;
+    if (!TakeLock(&root()->resize_lock) && !Has(Bug::kResizeLockIgnored)) return POWERCUT_OK;
     // The authors' code goes on with the table that it read before it had the lock. If another resize has replaced this
     // table, all its buckets are locked, as if a helper had copied the buckets. The new table then stays empty.
     if (options_.hardened && !Has(Bug::kResizeTableStale) && threads_->newest() != stay->version()) {

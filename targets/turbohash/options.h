@@ -51,6 +51,7 @@ enum class Bug : uint8_t {
   kShardShownFirst,      // the new shard is shown to writers before it is durable and the directory names it
   kEraseUnlocked,        // erase takes no lock
   kSearchUnlocked,       // insert and update search before they take the lock, and not again
+  kRebuildUnlocked,      // the shard's lock is free while it is rewritten
   kUnlockBeforeFlush,    // erase releases the lock before its commit is flushed
   kCount
 };

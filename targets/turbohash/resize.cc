@@ -83,6 +83,7 @@ bool Table::Relocate(const Shard& from, Bucket* to, uint64_t log2) const {
 
 powercut_status Table::Rebuild(uint64_t index, uint64_t log2, WriteLock* lock) {
   const Shard old = shards_[index];
+  DO_IF (Bug::kRebuildUnlocked) lock->Release();
   std::unique_ptr<Bucket[]> built;
   for (;; ++log2) {
     if (log2 > 31 || sizeof(Bucket) << log2 > pool_.size) return POWERCUT_FULL;

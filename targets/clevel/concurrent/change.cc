@@ -16,7 +16,7 @@ powercut_status Table::UpdateMarked(Thread* thread, Bytes key, Bytes value) {
       if (Moved(view)) continue;
       return EndWithout(thread, item, POWERCUT_NOT_FOUND);
     }
-    if ((place.word & kForwarded) != 0) {
+    if ((place.word & kForwarded) != 0 && !Has(Bug::kUpdateNotHelped)) {
       FinishMove(thread, place.slot, place.word);
       continue;
     }

@@ -21,6 +21,7 @@ powercut_status Table::MoveBucket(Thread* thread, uint32_t number) {
   const Level last = thread->view.last();
   const uint64_t rehashed = RehashedOf(number, last);
   const uint64_t index = number + rehashed * strides();
+  DO_IF (Bug::kIndexBeforeItems) StoreRehashed(number, last.log2() << kOffsetBits | (rehashed + 1));
   if (index < last.buckets()) {
     for (uint32_t s = 0; s < options_.slots; ++s) {
       const powercut_status status = MoveItem(thread, last.slots + index * options_.slots + s);
@@ -61,7 +62,8 @@ powercut_status Table::MoveItem(Thread* thread, uint64_t* slot) {
       continue;
     }
     const bool blindly = Has(Bug::kMoveClearsBlindly);
-    if (!Swap(upper.slot, 0, blindly ? word : word | kTentative)) continue;
+    const bool counts = blindly || Has(Bug::kCopyCountsEarly);
+    if (!Swap(upper.slot, 0, counts ? word : word | kTentative)) continue;
     PersistSlot(upper.slot);
     pmem::mark("rehash.copied");
     if (blindly) {
@@ -83,7 +85,7 @@ void Table::FinishMove(Thread* thread, uint64_t* slot, uint64_t word) {
   // Its upper slot is in a level of this view, since the lower one was forwarded before.
   const View& view = Load(thread);
   if (!view.Holds(slot, options_.slots)) return;
-  PersistSlot(slot);
+  SKIP_IF (Bug::kHelpNotPersisted) PersistSlot(slot);
   const uint64_t item = word & ~kMarkMask;
   const Bytes key = KeyOf(word);
   ForEachWord(view, key, Probe(key), [&](const Place& place) {
@@ -98,7 +100,8 @@ void Table::FinishMove(Thread* thread, uint64_t* slot, uint64_t word) {
 
 // Step 5, by whoever finds all buckets rehashed.
 powercut_status Table::EndLevel(Thread* thread, const Level& last) {
-  if (!AreAllDone(last) || thread->view.last().offset != last.offset) return POWERCUT_OK;
+  const bool done = AreAllDone(last) || Has(Bug::kLevelRemovedEarly);
+  if (!done || thread->view.last().offset != last.offset) return POWERCUT_OK;
   return RemoveLast(thread) ? POWERCUT_OK : POWERCUT_FULL;
 }
 

@@ -56,6 +56,7 @@ enum class Bug : uint8_t {
   kLockInPool,         // the locks lie in the headers of the buckets, and open does not reset them (no resize)
   kUndoLogShared,      // two updates use the undo log at the same time
   kCopyBeside,         // a resize lets operations in while it copies
+  kPublishUnlocked,    // a resize lets operations in before it publishes the new table
   kCount
 };
 

@@ -52,6 +52,7 @@ powercut_status Table::ResizeByCopy(uint8_t log2) {
   }
   const uint64_t old = OffsetOf(arrays_[0].base);
   SKIP_IF (Bug::kResizeEarly) pmem::persist(next.base, geometry_.Bytes(next.log2));
+  const ResizePause pause(Has(Bug::kPublishUnlocked) ? locks_.get() : nullptr);
   WriteDescriptor(next);
   DO_IF (Bug::kFreeEarly) allocator_.Free(old);
   ArrayList list;
