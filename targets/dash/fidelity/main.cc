@@ -52,17 +52,21 @@ double SegmentLoad(bool balance, bool displacement, uint8_t stash) {
   return sum / kTrials;
 }
 
-// Highest load of a table that grows from 16 segments to a million records.
-double PeakLoad(uint8_t stash) {
+// TurboHash (SYSTOR'23), 4.5, begins with room for 12 million items, inserts 100 million, and samples each million.
+// The least power of two with that room is 2^14 segments, of 924 slots each. All numbers here are divided by kScale.
+constexpr uint64_t kScale = 64;
+
+// Returns the highest sample, of every `sample`-th insert.
+double PeakLoad(uint8_t depth, uint64_t items, uint64_t sample) {
   Options options = fidelity::Defaults<Table>(8, 8);
   options.buckets = 64;
-  options.stash = stash;
-  options.depth = 4;
+  options.stash = 2;
+  options.depth = depth;
   BenchTable bench(options, 256u << 20);
   double peak = 0;
-  for (uint64_t key = 1; key <= 1'000'000; ++key) {
+  for (uint64_t key = 1; key <= items; ++key) {
     bench.Insert(key);
-    peak = std::max(peak, bench.load());
+    if (key % sample == 0) peak = std::max(peak, bench.load());
   }
   return peak;
 }
@@ -78,11 +82,13 @@ void Measure(fidelity::Figures* figures) {
                    Join(steps));
   figures->AddOurs("load factor of a segment, 2 stash buckets", steps[3], "records/slots",
                    "the same with 2 stash buckets; the abstract says \"over 0.90\" of the table at its best");
-  const double peak = PeakLoad(2);
-  figures->Add(
-      "TurboHash's evaluation: peak load factor of Dash", 0.85, peak, "records/slots", peak > 0.80 && peak < 0.90,
-      "16 segments that grow to 10^6 records, 2 stash buckets; reproduced: within 0.05. Ours is higher: "
-      "its 16 segments fill at the same time, TurboHash samples a table of 12 million slots once per million inserts");
+  const double peak = PeakLoad(8, 100'000'000 / kScale, 1'000'000 / kScale);
+  figures->Add("TurboHash's evaluation: peak load factor of Dash", 0.85, peak, "records/slots",
+               peak > 0.80 && peak < 0.90,
+               "the set-up of TurboHash, 4.5, a 64th of it: 2^8 segments, 2 stash buckets, 1,562,500 inserts, a sample "
+               "every 15,625; reproduced: within 0.05, as for the other tables of that figure. The load just before "
+               "the segments split, which this sampling misses, is higher; 16 segments and every insert: " +
+                   Join({PeakLoad(4, 1'000'000, 1)}));
 }
 
 }  // namespace
