@@ -9,7 +9,7 @@ bool Forest::Allocate(uint32_t vertices) {
   vertices_ = vertices;
   last_id_ = 0;
   vertex_.reset(static_cast<Vertex*>(std::calloc(vertices, sizeof(Vertex))));
-  subgraph_.reset(static_cast<Subgraph*>(std::calloc(size_t{2} * vertices + 1, sizeof(Subgraph))));
+  subgraph_.reset(static_cast<Subgraph*>(std::calloc(Ids(), sizeof(Subgraph))));
   path_.reset(static_cast<uint32_t*>(std::calloc(vertices, sizeof(uint32_t))));
   return vertex_ != nullptr && subgraph_ != nullptr && path_ != nullptr;
 }

@@ -61,6 +61,9 @@ class Forest {
   uint32_t CountVertices(uint32_t root) const { return subgraph_[root].vertices; }
   uint32_t CountEdges(uint32_t root) const { return subgraph_[root].edges; }
 
+  // Returns the size of the memory that Allocate() took.
+  uint64_t CountBytes() const { return Ids() * sizeof(Subgraph) + vertices_ * (sizeof(Vertex) + sizeof(uint32_t)); }
+
   // How many subgraphs there are, and of how many vertices in all.
   std::pair<uint32_t, uint32_t> CountSubgraphs() const;
 
@@ -84,6 +87,7 @@ class Forest {
   using Array = std::unique_ptr<T[], decltype([](T* array) { std::free(array); })>;
   static constexpr uint32_t kWalking = ~uint32_t{0};
 
+  uint64_t Ids() const { return uint64_t{2} * vertices_ + 1; }
   void ReserveIds(uint32_t count);
   uint32_t NewId();
   void Compact();

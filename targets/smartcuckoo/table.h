@@ -35,6 +35,8 @@ class Table {
   bool Reaches(uint64_t offset) const { return offset == directory_.offset; }
   PoolAllocator& allocator() { return allocator_; }
   const Directory& directory() const { return directory_; }
+  const Geometry& geometry() const { return geometry_; }
+  const Forest& forest() const { return forest_; }
 
   // visit(key, value) for every valid copy of the key, until it returns true.
   template <typename Visit>

@@ -67,6 +67,22 @@ void Predetermination(Figures* figures) {
                    ", 20 tables of 512 buckets; compared with all kick-out paths and with a bipartite matching");
 }
 
+// Section 4 calls all space beyond the keys and values an overhead.
+void Space(Figures* figures, const BenchTable& bench, uint64_t items) {
+  constexpr double kItem = 16 + 32;
+  const auto buckets = static_cast<double>(bench.buckets());
+  const double forest = static_cast<double>(bench.table().forest().CountBytes());
+  const double stored = static_cast<double>(items) * kItem;
+  const double table = buckets * bench.table().geometry().stride;
+  const double overhead = (table + forest) / stored - 1;
+  figures->Add("4, YCSB: space beyond the keys and values, at a load of 0.9", "about 0.20", overhead,
+               "of keys and values", overhead > 0.15 && overhead < 0.25,
+               "the buckets take " + fidelity::Join({table / stored - 1}) + " more than their items, and the forest " +
+                   fidelity::Join({forest / buckets}) +
+                   " bytes a bucket: the ring, the backups, room for IDs. The paper does not say at what load, and no "
+                   "load makes it 0.20 here; ours: within 0.05");
+}
+
 // Fig. 1: the share of insertions that would walk into an endless loop, counted from an empty table.
 void LoopRatio(Figures* figures) {
   BenchTable bench(17);
@@ -82,14 +98,15 @@ void LoopRatio(Figures* figures) {
   }
   const double at_90 = shares.back();
   figures->Add("Fig. 1: share of insertions that walk into an endless loop at a load of 0.9", "> 0.25", at_90,
-               "of insertions", at_90 > 0.25 && at_90 < 0.30,
-               "random keys, 2^18 buckets; what fails is left out; reproduced: above 0.25 and below 0.30");
+               "of insertions", at_90 > 0.25,
+               "random keys, 2^18 buckets; what fails is left out; reproduced: above 0.25");
   figures->Add("Fig. 1: the higher the load, the more loops", "rising", fidelity::Join(shares), "of insertions",
                std::is_sorted(shares.begin(), shares.end()), "at loads from 0.5 in steps of 0.1");
   const uint64_t foretold = fidelity::Marks()["insert.v0.two_maximal"] + fidelity::Marks()["insert.v0.one_maximal"];
   figures->Add("3.2: failing insertions that belong to v+0 with maximal subgraphs only", "all",
                static_cast<double>(foretold) / static_cast<double>(tried - items), "of failing insertions",
                foretold == tried - items, "v+1 and v+2 always succeed; reproduced: every one");
+  Space(figures, bench, items);
 }
 
 }  // namespace
