@@ -48,8 +48,8 @@ void MaximumLoadFactors(Figures* figures) {
     figures->AddAtItsSize("OSDI'18, Fig. 8: maximum load factor, " + std::to_string(slots) + " slots", "> 0.90", load,
                           "items/places", load > 0.90, "string keys until the stash, 3 % of the places, is full");
   }
-  figures->Add("OSDI'18, Fig. 8: more slots in a bucket, higher maximum load factor", "rising", Join(loads),
-               "items/places", std::is_sorted(loads.begin(), loads.end()), "4, 8 and 16 slots");
+  figures->AddAtItsSize("OSDI'18, Fig. 8: more slots in a bucket, higher maximum load factor", "rising", Join(loads),
+                        "items/places", std::is_sorted(loads.begin(), loads.end()), "4, 8 and 16 slots");
   Options emptier_first = TableOf(4, paper_size);
   emptier_first.choice = Choice::kLessLoaded;
   const double emptier = MaximumLoad(emptier_first, paper_size);
