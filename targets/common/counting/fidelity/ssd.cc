@@ -16,10 +16,6 @@ namespace {
 
 using powercut::fidelity::Join;
 
-// Meme's table has 11.5 % fewer page reads a query. The paper's reason: "the ratio of number of unique tokens to hash
-// table size is slightly higher for Wiki" (3.4). The size of Meme's table is lost: ours has as many entries for 400
-// million words (3.3) that 70 % are used, of Wiki's 75 %.
-constexpr Corpus kMeme = {"Meme", 400'000'000, 505};
 constexpr size_t kBufferOfFigures = 2, kChangeOfFigures = 2;  // 5 % and 12.5 % (3.5)
 
 // A device that is as large as its contents, with 15 % in reserve, and was written once. The reserve is from Agrawal
