@@ -6,7 +6,8 @@ inserts include the resizes that they cause. Latencies are those that the paper 
 
 Schemes of that paper have a scenario `<scheme>_resize_costs` too: one resize at a load factor of 0.85 (section 4.2.6,
 Fig. 15). It is counted per item in the table, since the compared tables hold different numbers of items. These schemes
-are counted as `published` as well, and compared with the paper's figures.
+are counted as `published` as well, and compared with the paper's figures. Their authors' code takes zeroed memory from
+an allocator, so a resize is compared without the flushes of lines that hold zeroes alone.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +24,7 @@ from powercut.scenarios.targets import Target
 SCENARIO = "map_costs"
 OPERATIONS = ("insert", "lookup", "update", "erase")
 RESIZE = "resize"
+RESIZE_ZEROED = "resize into zeroed memory"
 _LATENCIES = {int(item.write_ns): item for item in latency.PRESETS["osdi18"]}
 WRITE_NS = tuple(_LATENCIES)
 COMPARED = ("bch", "pfht", "path")
@@ -108,10 +110,10 @@ def _claims() -> Iterator[Claim]:
     yield Claim(operation="erase", scheme="bch", note="4.2.5 says that both are better than the others")
     for scheme in ("pfht", "path"):
         yield Claim(operation="erase", scheme=scheme, paper="> 1", holds=_over(1), note=f"4.2.5, Fig. 14; {note}")
-    note = "abstract; 4.2.6 measures it against a traditional resize and calls the others' similar; here {}"
-    filled = "the new table, which nobody can reach yet, is written back at the end, line by line"
-    for scheme, here in zip(COMPARED, ("a traditional resize is 3.4 times as dear, too", filled, filled), strict=True):
-        yield Claim(operation=RESIZE, scheme=scheme, paper="> 4.3", holds=_over(4.3), note=note.format(here))
+    note = "abstract; 4.2.6 measures it against a traditional resize and calls the others' similar{}"
+    filled = "; here the new table, which nobody can reach yet, is written back at the end, line by line"
+    for scheme, here in zip(COMPARED, ("", filled, filled), strict=True):
+        yield Claim(operation=RESIZE_ZEROED, scheme=scheme, paper="> 4.3", holds=_over(4.3), note=note.format(here))
 
 
 CLAIMS = tuple(_claims())
@@ -146,14 +148,17 @@ def _in(target: Target, variant: str, **options: str) -> Iterator[Cost]:
     usual, *resizing = (configured(scenario, options) for scenario in own_scenarios(target))
     measured = operation_costs.measure(plan.build(target, variant=variant, scenario=usual, seed=1))
     for operation in OPERATIONS:
-        if found := measured.of(operation):
+        # A filling ends with an insert that finds no place; its cost is none of an insertion's.
+        if found := [item for item in measured.of(operation) if item.code == "OK"]:
             yield _cost(target, variant, options, usual, found, operation=operation, count=len(found))
     for scenario in resizing:
-        measured = operation_costs.measure(plan.build(target, variant=variant, scenario=scenario, seed=1))
-        resizes = [item for item in measured.operations if item.kind not in OPERATIONS and item.counts.stores]
-        items = max((item.items for item in resizes), default=0)
-        if items:
-            yield _cost(target, variant, options, scenario, resizes, operation=RESIZE, count=items)
+        wanted = plan.build(target, variant=variant, scenario=scenario, seed=1)
+        for name in (RESIZE, RESIZE_ZEROED) if variant == PUBLISHED else (RESIZE,):
+            measured = operation_costs.measure(wanted, zeroing=name == RESIZE)
+            resizes = [item for item in measured.operations if item.kind not in OPERATIONS and item.counts.stores]
+            items = max((item.items for item in resizes), default=0)
+            if items:
+                yield _cost(target, variant, options, scenario, resizes, operation=name, count=items)
 
 
 def _cost(

@@ -13,6 +13,9 @@ erase is about. Other operations have none. Known inaccuracies: a line that is n
 cache evicts it, at a time that nobody knows; it counts nowhere. The bytes of the medium are more still where it
 writes in blocks of 256 bytes: `blocks` tells how many.
 
+With `zeroing` off, a flush counts only if its line has ever held something besides zeroes. A table whose allocator
+hands out zeroed memory, as the paper's do, makes no such flush.
+
 An operation that a scenario's power cut ended is left out: it did not do all that it does. Counted are operations of
 explored phases. A `maintain` is called by its command: a resize is `expand`.
 """
@@ -60,13 +63,17 @@ COUNTS = tuple(item.name for item in fields(Counts))
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Operation:
-    """One operation. `index` counts all operations of the trace; `items` were in the table when it began."""
+    """One operation. `index` counts all operations of the trace; `items` were in the table when it began.
+
+    `code` is what the operation answered.
+    """
 
     index: int
     kind: str
     key: str | None
     items: int
     counts: Counts
+    code: str = "OK"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +126,7 @@ class _Running:
 class Meter:
     """Counts, one record of a trace after the other. `lines_read`: of each operation, by its index."""
 
-    def __init__(self, lines_read: Sequence[int] = (), *, explored: bool = False) -> None:
+    def __init__(self, lines_read: Sequence[int] = (), *, explored: bool = False, zeroing: bool = True) -> None:
         self.operations: list[Operation] = []
         self._lines_read = lines_read
         self._explored = explored
@@ -127,6 +134,7 @@ class Meter:
         self._items = 0
         self._running: dict[int, _Running] = {}
         self._dirty: set[int] = set()
+        self._held: set[int] | None = None if zeroing else set()  # lines that have held something besides zeroes
         self._combining: dict[int, set[int]] = {}  # by thread: lines with non-temporal stores since its last fence
 
     def add(self, record: dict[str, Any]) -> None:
@@ -137,7 +145,7 @@ class Meter:
             self._store(record, running, is_nt=kind == "nt-store")
         elif kind == "flush":
             line = record["offset"] >> LINE_SHIFT
-            if running:
+            if running and (self._held is None or line in self._held):
                 running.sums.update(flushes=1, write_backs=line in self._dirty)
             self._dirty.discard(line)
         elif kind == "fence":
@@ -159,6 +167,8 @@ class Meter:
     def _store(self, record: dict[str, Any], running: _Running | None, *, is_nt: bool) -> None:
         offset, size = record["offset"], len(record["bytes"]) // 2
         lines = units(offset, size, LINE_SHIFT)
+        if self._held is not None and record["bytes"].strip("0"):
+            self._held.update(lines)
         combined = 0
         if is_nt:
             waiting = self._combining.setdefault(record["thread"], set())
@@ -191,12 +201,16 @@ class Meter:
                 key=trace_events.key_name(running.begin.get("key") or ""),
                 items=running.items,
                 counts=counts,
+                code=record["code"],
             )
         )
 
 
-def measure(plan: dict[str, Any], *, interrupt: Interrupt | None = None) -> Measured:
-    """Records `plan` and measures its operations; nothing is kept on disk."""
+def measure(plan: dict[str, Any], *, interrupt: Interrupt | None = None, zeroing: bool = True) -> Measured:
+    """Records `plan` and measures its operations; nothing is kept on disk.
+
+    `zeroing` off leaves out the flushes of lines that never held anything but zeroes.
+    """
     engine_path = paths.engine()
     with tempfile.TemporaryDirectory(prefix="powercut-costs-") as folder:
         plan_file, trace, loads = (Path(folder) / name for name in ("plan.json", "run.pct", "loads"))
@@ -206,6 +220,7 @@ def measure(plan: dict[str, Any], *, interrupt: Interrupt | None = None) -> Meas
         meter = Meter(
             [number for (number,) in struct.iter_unpack("<I", loads.read_bytes())],
             explored=trace_events.starts_explored(plan),
+            zeroing=zeroing,
         )
         for record in trace_events.records(engine_path, trace, interrupt=interrupt):
             meter.add(record)

@@ -56,6 +56,17 @@ def test_what_is_counted_of_an_operation() -> None:
     ), "the third flush finds its line clean"
 
 
+def test_flushes_of_lines_that_hold_zeroes_can_be_left_out() -> None:
+    zero = store(64) | {"bytes": "00" * 8}
+    inside = [store(0), flush(0), zero, flush(64), store(64), zero, flush(64), FENCE]
+    for zeroing, flushes in ((True, 3), (False, 2)):
+        meter = Meter(explored=True, zeroing=zeroing)
+        for record in op("insert", *inside, status="FULL"):
+            meter.add(record)
+        (insert,) = meter.operations
+        assert (insert.counts.flushes, insert.counts.fences, insert.code) == (flushes, 1, "FULL")
+
+
 def test_non_temporal_stores_to_a_line_leave_together() -> None:
     one, two = store(0, nt=True), store(8, nt=True)
     (insert,) = metered(op("insert", one, two, FENCE, store(16, nt=True), FENCE))

@@ -22,6 +22,11 @@ def test_costs_of_level_are_those_of_its_protocol() -> None:
     resize = measured["resize"]
     assert resize.count == 5222, "per item: 0.85 of 6,144 places"
     assert 0 < resize.flushes < 2, "a third of the items move, with a flush of the item and two of tokens"
+    late = {cost.operation: cost for cost in every if cost.options.get("movement") == "late"}
+    assert set(late) == {*costs.OPERATIONS, costs.RESIZE, costs.RESIZE_ZEROED}
+    # An expansion of 1,024 buckets allocates 2,048, and nothing else of it holds zeroes alone.
+    flushes = (late["resize"].flushes - late[costs.RESIZE_ZEROED].flushes) * resize.count
+    assert round(flushes) == 2048 and late["resize"].fences == late[costs.RESIZE_ZEROED].fences
     # The order of an insert decides what it reads: `eager` looks for an item to move in every full bucket.
     insert = {cost.options.get("movement"): cost.lines_read for cost in every if cost.operation == "insert"}
     assert set(insert) == {None, *costs.MOVEMENTS}
@@ -49,8 +54,8 @@ def cost(scheme: str, operation: str, flushes: float, **options: str) -> costs.C
         ("lookup", "path", 1.01, True),
         ("erase", "bch", 9.0, None),
         ("erase", "pfht", 1.0, False),
-        ("resize", "path", 4.3, False),
-        ("resize", "path", 4.31, True),
+        ("resize into zeroed memory", "path", 4.3, False),
+        ("resize into zeroed memory", "path", 4.31, True),
     ],
 )
 def test_a_ratio_is_held_against_the_papers_bound(
