@@ -25,8 +25,8 @@ uint64_t* Table::Locate(Bytes key, bool change, BucketLock* lock) {
   }
 }
 
-// Durable at return. 0: the pool is full.
-uint64_t Table::CreateNode(Bytes key, Bytes value, uint64_t next) {
+// Durable at return. 0: the pool is full. `old`: the node whose place it takes; 0 if there is none.
+uint64_t Table::CreateNode(Bytes key, Bytes value, uint64_t next, uint64_t old) {
   const Node head{.next = next,
                   .lock = kFree,
                   .key_size = key.size,
@@ -37,7 +37,8 @@ uint64_t Table::CreateNode(Bytes key, Bytes value, uint64_t next) {
   *NodeAt(node) = head;
   key.CopyTo(NodeAt(node) + 1);
   value.CopyTo(ValueWords(node));
-  SKIP_IF (Bug::kNodeUnflushed) pmem::persist(NodeAt(node), NodeBytes(head));
+  const uint64_t bytes = NodeBytes(old != 0 && Has(Bug::kOldSizeFlushed) ? *NodeAt(old) : head);
+  SKIP_IF (Bug::kNodeUnflushed) pmem::persist(NodeAt(node), bytes);
   return node;
 }
 
@@ -75,7 +76,7 @@ powercut_status Table::Insert(Bytes key, Bytes value) {
       return POWERCUT_EXISTS;
     }
     if (!Has(Bug::kInsertMaskReadOnce) && MaskRace(hash, &mask)) continue;
-    const uint64_t node = CreateNode(key, value, bucket->head);
+    const uint64_t node = CreateNode(key, value, bucket->head, /*old=*/0);
     if (node == 0) return POWERCUT_FULL;
     pmem::mark("insert");
     items = Link(&bucket->head, node, +1, !Has(Bug::kHeadUnflushed));
@@ -114,12 +115,32 @@ powercut_status Table::Assign(uint64_t node, Bytes value, LockGuard* guard) {
   const bool resized = *size != value.size;
   const uint64_t count = WordsOf(value.size);
   if (!resized && (count == 1 || Has(Bug::kAssignUnlogged))) return AssignWords(node, value, guard);
+  if (count == 1 && Has(Bug::kSizeByTwoStores)) return AssignByTwoStores(node, value);
   Transaction transaction(this);
   if (!transaction.Reserve(count + resized)) return POWERCUT_FULL;
   pmem::mark("update.logged");
-  if (resized) transaction.Set(size, value.size);
+  DO_IF (Bug::kSizeFirst) SetSize(size, value.size, /*flush=*/true);
+  if (resized && !SetsSizeAlone()) transaction.Set(size, value.size);
   for (uint64_t i = 0; i < count; ++i) transaction.Set(&ValueWords(node)[i], WordOf(value, i));
   transaction.Commit();
+  DO_IF (Bug::kSizeLate) SetSize(size, value.size, /*flush=*/true);
+  DO_IF (Bug::kSizeUnflushed) SetSize(size, value.size, /*flush=*/false);
+  return POWERCUT_OK;
+}
+
+// The planted bugs of sizes: the size is not in the transaction.
+bool Table::SetsSizeAlone() const { return Has(Bug::kSizeFirst) || Has(Bug::kSizeLate) || Has(Bug::kSizeUnflushed); }
+
+void Table::SetSize(uint64_t* word, uint64_t size, bool flush) {
+  pmem::atomic_store(word, size);
+  if (flush) pmem::persist(word, sizeof *word);
+}
+
+powercut_status Table::AssignByTwoStores(uint64_t node, Bytes value) {
+  pmem::mark("update.word");
+  pmem::atomic_store(ValueWords(node), WordOf(value, 0));
+  pmem::atomic_store(&NodeAt(node)->value_size, uint64_t{value.size});
+  pmem::persist(NodeAt(node), NodeBytes(*NodeAt(node)));
   return POWERCUT_OK;
 }
 
@@ -138,13 +159,14 @@ powercut_status Table::Replace(Bytes key, Bytes value) {
   uint64_t* link = Locate(key, /*change=*/true, &lock);
   if (link == nullptr) return POWERCUT_NOT_FOUND;
   const uint64_t old = *link;
-  const uint64_t node = CreateNode(key, value, NodeAt(old)->next);
+  const uint64_t node = CreateNode(key, value, NodeAt(old)->next, old);
   if (node == 0) return POWERCUT_FULL;
   AwaitReaders(old);
   pmem::mark("update.replace");
   DO_IF (Bug::kReplaceTwoStores) Link(link, NodeAt(old)->next, 0, true);
+  DO_IF (Bug::kReplaceFreesFirst) Free(old);
   Link(link, node, 0, true);
-  Free(old);
+  SKIP_IF (Bug::kReplaceFreesFirst) Free(old);
   return POWERCUT_OK;
 }
 

@@ -28,6 +28,13 @@ enum class Bug : uint8_t {
   kLogClearedEarly,       // transaction: the log is cleared before the changes are durable
   kLogNotReplayed,        // open ignores the log
   kNoSweep,               // open does not free what nobody reaches
+  // That only values of several sizes show:
+  kSizeFirst,          // update: the new size is durable before the transaction changes the value
+  kSizeLate,           // update: the size follows the transaction, which has changed the value alone
+  kSizeUnflushed,      // update: the size is a plain store that nobody flushes
+  kSizeByTwoStores,    // update: a value of one word and its size change without a log
+  kOldSizeFlushed,     // update by a new node: as many bytes are flushed as the old node has
+  kReplaceFreesFirst,  // update by a new node: the old node is freed before it is unlinked
   // Of concurrency=concurrent:
   kLocksNotReset,          // open leaves the locks of buckets and nodes as it finds them
   kLockByStore,            // the lock of a bucket is taken by a load and a store

@@ -146,11 +146,14 @@ class Table {
   // items.cc
   // The word that holds the offset of the key's node, or null.
   uint64_t* FindLink(Bucket* bucket, Bytes key) const;
-  uint64_t CreateNode(Bytes key, Bytes value, uint64_t next);
+  uint64_t CreateNode(Bytes key, Bytes value, uint64_t next, uint64_t old);
   uint64_t* Locate(Bytes key, bool change, BucketLock* lock);
   uint64_t Link(uint64_t* link, uint64_t to, int64_t items, bool flush);
   void AwaitReaders(uint64_t node) const;
   powercut_status Assign(uint64_t node, Bytes value, LockGuard* guard);
+  bool SetsSizeAlone() const;
+  static void SetSize(uint64_t* word, uint64_t size, bool flush);
+  powercut_status AssignByTwoStores(uint64_t node, Bytes value);
   powercut_status AssignWords(uint64_t node, Bytes value, LockGuard* guard);
   powercut_status Replace(Bytes key, Bytes value);
 
