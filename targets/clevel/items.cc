@@ -1,5 +1,6 @@
 // Items outside of the table, and the persistent buffers that keep them from leaking (2.3, 3.3).
 #include "targets/clevel/table.h"
+#include "targets/common/planted_bugs.h"
 
 namespace powercut::clevel {
 
@@ -10,14 +11,45 @@ uint64_t Table::NewItem(const Thread& thread, Bytes key, Bytes value, Bug unorde
   const uint64_t offset = allocator_.AllocateInto(&buffer(thread).item, ItemBytes(sizes), ArenaOf(thread));
   if (offset == 0) return 0;
   auto* header = At<ItemHeader>(offset);
-  *header = sizes;
+  SKIP_IF (Bug::kSizesLate) *header = sizes;
   value.CopyTo(key.CopyTo(header + 1));
-  if (!Has(unordered)) PersistItem(offset);
+  if (!Has(unordered)) pmem::persist(header, Has(Bug::kFirstLineFlushed) ? sizeof sizes : ItemBytes(sizes));
+  DO_IF (Bug::kSizesLate) *header = sizes;
   return offset;
 }
 
 void Table::PersistItem(uint64_t offset) const {
   pmem::persist(At<uint8_t>(offset), ItemBytes(*At<ItemHeader>(offset)));
+}
+
+// The planted bugs of an update in place. Copy-on-write keeps a value and its size together; two stores do not.
+bool Table::GrowInPlace(uint64_t item, Bytes value) const {
+  const ItemHeader& header = *At<ItemHeader>(item);
+  const bool fits = ItemBytes({header.key_size, value.size}) <= allocator_.BytesOf(item);
+  if (value.size <= header.value_size || !fits) return false;
+  SetValueSize(item, value.size);
+  SetValue(item, value);
+  return true;
+}
+
+bool Table::ShrinkInPlace(uint64_t item, Bytes value) const {
+  if (value.size >= At<ItemHeader>(item)->value_size) return false;
+  SetValue(item, value);
+  SetValueSize(item, value.size);
+  return true;
+}
+
+void Table::SetValueSize(uint64_t item, uint32_t size) const {
+  uint32_t* word = &At<ItemHeader>(item)->value_size;
+  pmem::atomic_store(word, size);
+  pmem::persist(word, sizeof *word);
+}
+
+void Table::SetValue(uint64_t item, Bytes value) const {
+  auto* header = At<ItemHeader>(item);
+  uint8_t* at = reinterpret_cast<uint8_t*>(header + 1) + header->key_size;
+  value.CopyTo(at);
+  pmem::persist(at, value.size);
 }
 
 void Table::Retire(const Thread& thread, uint64_t item) {

@@ -31,6 +31,11 @@ enum class Bug : uint8_t {
   kContextNotHelped,    // a context that another thread has not made durable yet is acted upon
   kUpdateNotRechecked,  // update: a rehash of the same bucket at the same time goes unnoticed
   kEraseNotRechecked,   // erase: the same
+  // That only values of several sizes show:
+  kFirstLineFlushed,  // insert, update: an item's first line alone is flushed
+  kSizesLate,         // insert, update: the sizes are stored when the item is durable, and not flushed
+  kGrownInPlace,      // update: where the block has room, the longer size comes first, then the bytes
+  kShrunkInPlace,     // update: the bytes of a shorter value are written over the old ones, then its size
   // Where there are many threads; context_unordered, context_not_helped, insert_unordered and insert_not_redone are
   // there as well.
   kUpdateCasUnchecked,  // update: goes on as if its CAS had succeeded

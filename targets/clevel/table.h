@@ -112,6 +112,10 @@ class Table {
   // The new item is durable, and named by the thread's buffer; 0: no room.
   uint64_t NewItem(const Thread& thread, Bytes key, Bytes value, Bug unordered);
   void PersistItem(uint64_t offset) const;
+  bool GrowInPlace(uint64_t item, Bytes value) const;
+  bool ShrinkInPlace(uint64_t item, Bytes value) const;
+  void SetValueSize(uint64_t item, uint32_t size) const;
+  void SetValue(uint64_t item, Bytes value) const;
   void Retire(const Thread& thread, uint64_t item);
   void ForgetItems(const Thread& thread);
 

@@ -21,6 +21,8 @@ powercut_status Table::UpdateIn(Thread* thread, Bytes key, Bytes value) {
       return POWERCUT_NOT_FOUND;
     }
     if (item != 0 && OffsetIn(place.word) == item) break;
+    if (Has(Bug::kGrownInPlace) && GrowInPlace(OffsetIn(place.word), value)) return POWERCUT_OK;
+    if (Has(Bug::kShrunkInPlace) && ShrinkInPlace(OffsetIn(place.word), value)) return POWERCUT_OK;
     if (item == 0) item = NewItem(*thread, key, value, Bug::kUpdateUnordered);
     if (item == 0) return POWERCUT_FULL;
 
