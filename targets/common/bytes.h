@@ -32,9 +32,15 @@ class ValueRoom {
  public:
   ValueRoom(void* room, size_t capacity, size_t* size) : room_(room), capacity_(capacity), size_(size) {}
   void Put(Bytes value) {
-    *size_ = value.size;
-    std::memcpy(room_, value.data, value.size < capacity_ ? value.size : capacity_);
+    const size_t copied = Begin(value.size);
+    std::memcpy(room_, value.data, copied);
   }
+  // For a table that copies by itself: takes the value's size, and returns how many of its bytes go to data().
+  size_t Begin(uint32_t size) {
+    *size_ = size;
+    return size < capacity_ ? size : capacity_;
+  }
+  uint8_t* data() const { return static_cast<uint8_t*>(room_); }
 
  private:
   void* room_;

@@ -4,7 +4,7 @@
 
 namespace powercut::turbohash {
 
-powercut_status Table::Erase(const uint8_t* key) {
+powercut_status Table::Erase(Bytes key) {
   const Home home = HomeOf(key);
   WriteLock lock(Has(Bug::kEraseUnlocked) ? nullptr : LockOf(home.shard));
   const Path path = Find(home, key);

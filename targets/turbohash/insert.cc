@@ -1,14 +1,17 @@
 // Insert and near-place update (3.4, Algorithm 2): both write a slot that search does not see, make it durable, and
 // show it by one atomic store of the bucket's meta word.
+#include <utility>
+
 #include "targets/common/planted_bugs.h"
 #include "targets/turbohash/table.h"
 
 namespace powercut::turbohash {
 
-powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) { return Put(key, value, true); }
-powercut_status Table::Update(const uint8_t* key, const uint8_t* value) { return Put(key, value, false); }
+powercut_status Table::Insert(Bytes key, Bytes value) { return Put(key, value, true); }
+powercut_status Table::Update(Bytes key, Bytes value) { return Put(key, value, false); }
 
-powercut_status Table::Put(const uint8_t* key, const uint8_t* value, bool may_insert) {
+powercut_status Table::Put(Bytes key, Bytes value, bool may_insert) {
+  if (!options_.pointer && value.size != options_.value_size) return POWERCUT_UNSUPPORTED;
   const Home home = HomeOf(key);
   WriteLock lock;
   for (;;) {
@@ -19,6 +22,8 @@ powercut_status Table::Put(const uint8_t* key, const uint8_t* value, bool may_in
     if (path.found != nullptr) {
       // Two threads may insert one key, and one of them has to learn that it came second (README.md, "Threads").
       if (may_insert && options_.ChecksExists()) return POWERCUT_EXISTS;
+      const uint64_t old = path.found->slots[path.slot].value;
+      if (Has(Bug::kItemShortenedInPlace) && ShortenInPlace(old, value)) return POWERCUT_OK;
       pmem::mark("update.near_place");
       return Write(home, path.found, MetaOf(path.found).first_empty(), path.slot, key, value);
     }
@@ -37,8 +42,8 @@ powercut_status Table::Put(const uint8_t* key, const uint8_t* value, bool may_in
 }
 
 // Precondition: `slot` is empty or deleted; `old_slot` holds the key's old version, or is kNoSlot.
-powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, uint32_t old_slot, const uint8_t* key,
-                             const uint8_t* value) {
+powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, uint32_t old_slot, Bytes key,
+                             Bytes value) {
   Slot* target = &bucket->slots[slot];
   Meta meta = MetaOf(bucket);
   const bool reuses = (meta.deleted >> slot & 1) != 0;
@@ -47,22 +52,23 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
   uint64_t word = 0, stale = 0;
   const WriteLock pool(options_.pointer ? PoolLock() : nullptr);
   if (options_.pointer) {
-    word = items_.Pick();
-    if (word == 0) return POWERCUT_FULL;
+    uint64_t bytes = ItemBytes({key.size, value.size});
+    DO_IF (Bug::kItemCellShort) bytes -= sizeof(ItemHeader);
     if (old_slot != kNoSlot) stale = bucket->slots[old_slot].value;
+    if (stale != 0 && Has(Bug::kItemReallocated)) items_.Release(std::exchange(stale, 0));
+    word = items_.Pick(bytes);
+    if (word == 0) return POWERCUT_FULL;
     const bool late = Has(Bug::kItemLogLate);
     if (late) {
-      items_.Take(word);
+      items_.Take(word, bytes);
       pmem::fence();
     }
     SKIP_IF (Bug::kItemNotLogged) LogItems(target, word, stale);
-    uint8_t* cell = pool_.base + word;
-    std::memcpy(cell, key, options_.key_size);
-    std::memcpy(cell + options_.key_size, value, options_.value_size);
-    SKIP_IF (Bug::kItemNotFlushed) pmem::flush(cell, options_.key_size + options_.value_size);
-    if (!late) items_.Take(word);
+    FillCell(word, key, value);
+    SKIP_IF (Bug::kItemNotFlushed) FlushCell(word, stale);
+    if (!late) items_.Take(word, bytes);
   } else {
-    std::memcpy(&word, value, options_.value_size);
+    value.CopyTo(&word);
   }
   if (options_.concurrent) {  // readers may look at the slot
     pmem::atomic_store(&target->key, home.word);
@@ -97,6 +103,7 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
   Commit(bucket, meta);
 
   if (unordered) PersistSlot(bucket, slot);
+  if (options_.pointer && Has(Bug::kItemSizeLate)) PersistSizes(word, {key.size, value.size});
   DO_IF (Bug::kTagAfterMeta) bucket->tags[slot] = home.tag();
   DO_IF (Bug::kTagAfterMeta) pmem::persist(bucket->tags, sizeof bucket->tags);
   if (stale != 0 && !Has(Bug::kItemFreedFirst)) {

@@ -1,9 +1,9 @@
 // Cells of pointer mode, and how an operation takes and frees them without a leak.
 //
 //   1. log        slot, fresh cell, stale cell                      durable: from here on a cut is repaired
-//   2. take       fresh cell: item, its bit; the slot: hash, pointer, tag     durable
+//   2. take       fresh cell: item, its entry; the slot: hash, pointer, tag   durable
 //   3. commit     the bucket's meta word                            durable
-//   4. release    stale cell: its bit                               durable
+//   4. release    stale cell: its entry                             durable
 //
 // Recovery looks whether the slot of the log was committed, and frees the stale cell or the fresh one. The log is not
 // cleared at the end: its entry stays true until the next operation overwrites the log. Three words of one line are
@@ -18,39 +18,71 @@ extern "C" int powercut_refuse_allocation(uint64_t bytes) __attribute__((weak));
 
 namespace powercut::turbohash {
 
-ItemHeap::ItemHeap(powercut_pool pool, uint64_t begin, uint64_t bytes)
-    : bits_(reinterpret_cast<uint64_t*>(pool.base + begin)), size_(CellSize(bytes)) {
-  // Each cell costs its bytes and a bit; the bits round up to a line, a cell may be lost to alignment.
+ItemHeap::ItemHeap(powercut_pool pool, uint64_t begin) : entries_(reinterpret_cast<uint16_t*>(pool.base + begin)) {
+  // Each unit costs its bytes and an entry; the entries round up to a line.
   const uint64_t room = pool.size - begin;
-  if (room > 2 * pmem::kLine) cells_ = (room - 2 * pmem::kLine) * 8 / (size_ * 8 + 1);
-  first_ = (begin + (cells_ + 63) / 64 * sizeof(uint64_t) + pmem::kLine - 1) & ~(pmem::kLine - 1);
+  if (room > 2 * pmem::kLine) units_ = (room - 2 * pmem::kLine) / (kUnit + sizeof *entries_);
+  first_ = (begin + units_ * sizeof *entries_ + pmem::kLine - 1) & ~(pmem::kLine - 1);
 }
 
-uint64_t ItemHeap::CellSize(uint64_t bytes) {
-  if (bytes > pmem::kLine) return (bytes + pmem::kLine - 1) & ~(pmem::kLine - 1);
-  return std::bit_ceil(bytes < 16 ? uint64_t{16} : bytes);
-}
-
-uint64_t ItemHeap::Pick() {
-  if (powercut_refuse_allocation != nullptr && powercut_refuse_allocation(size_) != 0) return 0;
-  for (; hint_ * 64 < cells_; ++hint_) {
-    const uint64_t cell = hint_ * 64 + static_cast<uint64_t>(std::countr_one(bits_[hint_]));
-    if (cell < hint_ * 64 + 64 && cell < cells_) return first_ + cell * size_;
+// First fit.
+uint64_t ItemHeap::Pick(uint64_t bytes) {
+  if (powercut_refuse_allocation != nullptr && powercut_refuse_allocation(bytes) != 0) return 0;
+  const uint64_t need = UnitsOf(bytes);
+  uint64_t run = hint_;  // where the current run of free units began
+  uint64_t first = units_;
+  uint64_t at = hint_;
+  while (at < units_ && at - run < need) {
+    const uint64_t length = entries_[at];
+    if (length == 0 && first == units_) first = at;
+    at += length == 0 ? 1 : length;
+    if (length != 0) run = at;
   }
-  return 0;
+  hint_ = first;
+  return run + need <= units_ ? first_ + run * kUnit : 0;
 }
 
-bool ItemHeap::IsTaken(uint64_t cell) const {
-  const uint64_t at = (cell - first_) / size_;
-  return (bits_[at / 64] >> (at % 64) & 1) != 0;
+void ItemHeap::Take(uint64_t cell, uint64_t bytes) { SetEntry(cell, UnitsOf(bytes)); }
+
+void ItemHeap::Release(uint64_t cell) {
+  SetEntry(cell, 0);
+  hint_ = std::min(hint_, UnitAt(cell));
 }
 
-void ItemHeap::SetBit(uint64_t cell, bool taken) {
-  const uint64_t at = (cell - first_) / size_;
-  const uint64_t bit = uint64_t{1} << (at % 64);
-  pmem::atomic_store(&bits_[at / 64], taken ? bits_[at / 64] | bit : bits_[at / 64] & ~bit);
-  pmem::flush_line(&bits_[at / 64]);
-  if (!taken && at / 64 < hint_) hint_ = at / 64;
+void ItemHeap::SetEntry(uint64_t cell, uint64_t units) {
+  uint16_t* entry = &entries_[UnitAt(cell)];
+  pmem::atomic_store(entry, static_cast<uint16_t>(units));
+  pmem::flush_line(entry);
+}
+
+void Table::FillCell(uint64_t cell, Bytes key, Bytes value) {
+  ItemHeader sizes{key.size, value.size};
+  DO_IF (Bug::kItemSizeLate) sizes.value_size = HeaderOf(cell).value_size;
+  StoreSizes(cell, sizes);
+  value.CopyTo(key.CopyTo(HeaderWord(cell) + 1));
+}
+
+// Starts the write-back of an item, the new version of the one in `stale` if that is not 0.
+void Table::FlushCell(uint64_t cell, [[maybe_unused]] uint64_t stale) const {
+  uint64_t bytes = ItemBytes(HeaderOf(cell));
+  DO_IF (Bug::kItemSizesAlone) bytes = sizeof(ItemHeader);
+  DO_IF (Bug::kItemOldSize) bytes = ItemBytes(HeaderOf(stale != 0 ? stale : cell));
+  pmem::flush(HeaderWord(cell), bytes);
+}
+
+bool Table::ShortenInPlace(uint64_t cell, Bytes value) {
+  if (!options_.pointer || value.size > HeaderOf(cell).value_size) return false;
+  const ItemHeader sizes = HeaderOf(cell);
+  uint8_t* to = pool_.base + cell + sizeof sizes + sizes.key_size;
+  value.CopyTo(to);
+  pmem::persist(to, value.size);
+  PersistSizes(cell, {sizes.key_size, value.size});
+  return true;
+}
+
+void Table::PersistSizes(uint64_t cell, ItemHeader sizes) {
+  StoreSizes(cell, sizes);
+  pmem::persist(HeaderWord(cell), sizeof sizes);
 }
 
 void Table::LogItems(const Slot* slot, uint64_t fresh, uint64_t stale) {

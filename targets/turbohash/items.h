@@ -1,8 +1,10 @@
-// Pointer mode (3.6): cells for keys and values outside the buckets, and the log that keeps them from leaking.
+// Pointer mode (3.6): cells for items outside the buckets, and the log that keeps them from leaking.
 //
-// Layout: one bit a cell (1: allocated), then the cells, all of one size. The paper leaves allocation to PMDK's
-// pmemobj_alloc and pmemobj_free, "guaranteed to be entirely completed or discarded on recovery". The guarantee costs
-// the ItemLog in the root (layout.h); recovery reads the log and not the items.
+// Layout: a 2-byte entry for each unit of 64 bytes, then the units. Entry n > 0: a cell of n units begins here; 0: none
+// begins here. One store takes a cell or frees it, whatever its length. A cell holds the sizes of key and value
+// (ItemHeader), the key, the value. The paper leaves allocation to PMDK's pmemobj_alloc and pmemobj_free, "guaranteed
+// to be entirely completed or discarded on recovery". The guarantee costs the ItemLog in the root (layout.h); recovery
+// reads the log and not the items.
 #ifndef POWERCUT_TARGETS_TURBOHASH_ITEMS_H_
 #define POWERCUT_TARGETS_TURBOHASH_ITEMS_H_
 
@@ -16,42 +18,55 @@ namespace powercut::turbohash {
 
 class ItemHeap {
  public:
+  static constexpr uint64_t kUnit = pmem::kLine;
+
   ItemHeap() = default;
-  // Cells of `bytes` in [begin, end of pool). Precondition: `begin` is a multiple of 64, the pool is zeroed.
-  ItemHeap(powercut_pool pool, uint64_t begin, uint64_t bytes);
+  // Cells in [begin, end of pool). Precondition: `begin` is a multiple of 64, the pool is zeroed.
+  ItemHeap(powercut_pool pool, uint64_t begin);
 
-  // Bytes of a cell for items of `bytes`: small ones never straddle a line.
-  static uint64_t CellSize(uint64_t bytes);
+  // Bytes of the cell for an item of `bytes`.
+  static uint64_t CellSize(uint64_t bytes) { return UnitsOf(bytes) * kUnit; }
 
-  // The pool offset of a free cell, or 0. Nothing is written yet.
-  uint64_t Pick();
-  // Sets or clears the cell's bit and starts its write-back; durable after the next fence.
-  void Take(uint64_t cell) { SetBit(cell, true); }
-  void Release(uint64_t cell) { SetBit(cell, false); }
-  bool IsTaken(uint64_t cell) const;
-  // Is this the offset of a cell?
+  // The pool offset of free units for an item of `bytes`, or 0. Nothing is written yet.
+  uint64_t Pick(uint64_t bytes);
+  // Sets or clears the cell's entry and starts its write-back; durable after the next fence.
+  void Take(uint64_t cell, uint64_t bytes);
+  void Release(uint64_t cell);
+  // Bytes of the allocated cell that begins at this offset; 0 if none does.
+  uint64_t BytesOf(uint64_t cell) const { return entries_[UnitAt(cell)] * kUnit; }
+  bool IsTaken(uint64_t cell) const { return BytesOf(cell) != 0; }
+  // Is this the offset of a unit?
   bool Names(uint64_t cell) const {
-    return cell >= first_ && (cell - first_) % size_ == 0 && (cell - first_) / size_ < cells_;
+    return cell >= first_ && (cell - first_) % kUnit == 0 && (cell - first_) / kUnit < units_;
   }
 
-  // visit(offset, bytes) for every allocated cell.
+  // visit(offset, bytes) for every allocated cell. False when an entry is damaged.
   template <typename Visit>
-  void ForEach(Visit visit) const {
-    for (uint64_t word = 0; word * 64 < cells_; ++word) {
-      for (uint64_t rest = bits_[word]; rest != 0; rest &= rest - 1) {
-        visit(first_ + (word * 64 + static_cast<uint64_t>(__builtin_ctzll(rest))) * size_, size_);
+  bool ForEach(Visit visit) const {
+    for (uint64_t at = 0; at < units_;) {
+      uint64_t four = 0;
+      if (at % 4 == 0) std::memcpy(&four, &entries_[at], sizeof four);
+      if (at % 4 == 0 && four == 0) {
+        at += 4;
+        continue;
       }
+      const uint64_t length = entries_[at];
+      if (length > units_ - at) return false;
+      if (length != 0) visit(first_ + at * kUnit, length * kUnit);
+      at += length == 0 ? 1 : length;
     }
+    return true;
   }
 
  private:
-  void SetBit(uint64_t cell, bool taken);
+  static uint64_t UnitsOf(uint64_t bytes) { return (bytes + kUnit - 1) / kUnit; }
+  uint64_t UnitAt(uint64_t cell) const { return (cell - first_) / kUnit; }
+  void SetEntry(uint64_t cell, uint64_t units);
 
-  uint64_t* bits_ = nullptr;
-  uint64_t first_ = 0;  // pool offset of cell 0
-  uint64_t size_ = 1;
-  uint64_t cells_ = 0;
-  uint64_t hint_ = 0;  // volatile: no cell in a word below it is free
+  uint16_t* entries_ = nullptr;  // rounded up to whole lines
+  uint64_t first_ = 0;           // pool offset of unit 0
+  uint64_t units_ = 0;
+  uint64_t hint_ = 0;  // volatile: no unit below it is free
 };
 
 }  // namespace powercut::turbohash

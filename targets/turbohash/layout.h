@@ -3,7 +3,7 @@
 //   0        root: 4 lines (Root below)
 //   256      the shard directory: one Descriptor a shard (the paper's Fig. 3)
 //   ...      PoolAllocator: its line, its table, its units; each shard is one block of it
-//   split    pointer mode only: ItemHeap, cells of key and value
+//   split    pointer mode only: ItemHeap, cells of sizes, key and value
 //
 // A shard is an array of 2^n buckets of 256 bytes, the access unit of the medium.
 #ifndef POWERCUT_TARGETS_TURBOHASH_LAYOUT_H_
@@ -60,6 +60,12 @@ struct Descriptor {
   uint8_t unused[7];
 };
 static_assert(sizeof(Descriptor) == 32 && pmem::kLine % sizeof(Descriptor) == 0);
+
+// Pointer mode: the first word of a cell; key and value follow it. The word is read and written at once.
+struct ItemHeader {
+  uint32_t key_size, value_size;
+};
+static_assert(sizeof(ItemHeader) == 8);
 
 // Pointer mode: which cells the operation under way takes and gives back (items.cc). Valid while `slot` is not 0.
 struct ItemLog {

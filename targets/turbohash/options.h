@@ -36,6 +36,12 @@ enum class Bug : uint8_t {
   kItemFreedFirst,        // pointer mode: the old cell is freed before the commit
   kItemLogOutlivesShard,  // pointer mode: the log still names a slot of a shard that was replaced
   kItemLogOneWrite,       // pointer mode: the log is overwritten without being invalid in between
+  kItemShortenedInPlace,  // pointer mode: a shorter value overwrites the longer one, and then its size is stored
+  kItemSizeLate,          // pointer mode: the size of the value is stored after the commit
+  kItemSizesAlone,        // pointer mode: of an item only the line with its sizes is durable at the commit
+  kItemOldSize,           // pointer mode: of an item as many bytes are flushed as its old version had
+  kItemReallocated,       // pointer mode: the old cell is freed first, so that the new item may come to lie in it
+  kItemCellShort,         // pointer mode: the cell is too short by the word that holds the sizes
   // Only threads show these (concurrency=concurrent):
   kDirtyHit,             // a lookup returns an item whose commit may not be durable
   kDirtyMiss,            // a lookup misses an item whose delete may not be durable

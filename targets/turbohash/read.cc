@@ -15,7 +15,7 @@
 
 namespace powercut::turbohash {
 
-powercut_status Table::LookupBesideWriters(const uint8_t* key, uint8_t* value) {
+powercut_status Table::LookupBesideWriters(Bytes key, ValueRoom* value) {
   const Home home = HomeOf(key);
   ShardGate* gate = &gates_[home.shard];
   Shard shard;
@@ -34,9 +34,10 @@ powercut_status Table::LookupBesideWriters(const uint8_t* key, uint8_t* value) {
     uint64_t word = 0;
     if (ReadBucket(Probed(shard, home, d), home, key, &word, &ends)) {
       if (options_.pointer) {
-        CopyWords(word + options_.key_size, options_.value_size, value);
+        const uint64_t at = word + sizeof(ItemHeader) + key.size;
+        CopyWords(at, value->Begin(BytesAt(at, HeaderOf(word).value_size).size), value->data());
       } else {
-        std::memcpy(value, &word, options_.value_size);
+        value->Put({reinterpret_cast<const uint8_t*>(&word), options_.value_size});
       }
       if (options_.hardened && !Has(Bug::kDirtyHit)) settle(d, d);
       return POWERCUT_OK;
@@ -47,7 +48,7 @@ powercut_status Table::LookupBesideWriters(const uint8_t* key, uint8_t* value) {
   return POWERCUT_NOT_FOUND;
 }
 
-bool Table::ReadBucket(const Bucket* bucket, const Home& home, const uint8_t* key, uint64_t* value, bool* ends) const {
+bool Table::ReadBucket(const Bucket* bucket, const Home& home, Bytes key, uint64_t* value, bool* ends) const {
   // `published`: first the tags, then the bitmaps (3.4, R1 and R2), and only a match is checked (Algorithm 1, line 19).
   const bool tags_first = !options_.hardened || Has(Bug::kTagsFirst);
   const bool late = Has(Bug::kValueAfterCheck) && !options_.pointer;
@@ -88,10 +89,11 @@ void Table::LoadTags(const Bucket* bucket, uint64_t* tags) {
   tags[1] = pmem::atomic_load(&words[1]);
 }
 
-bool Table::CellHolds(uint64_t cell, const uint8_t* key) const {
+bool Table::CellHolds(uint64_t cell, Bytes key) const {
+  if (HeaderOf(cell).key_size != key.size) return false;
   uint8_t found[kMostKey];
-  CopyWords(cell, options_.key_size, found);
-  return std::memcmp(found, key, options_.key_size) == 0;
+  CopyWords(cell + sizeof(ItemHeader), key.size, found);
+  return std::memcmp(found, key.data, key.size) == 0;
 }
 
 // By whole words, wherever `from` lies in one: cells consist of words.

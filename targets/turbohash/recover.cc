@@ -7,15 +7,16 @@
 
 namespace powercut::turbohash {
 
-// Pointer mode divides the pool between shards and cells in the proportion of 64 bytes to one cell for each item. A
+// Pointer mode divides the pool between shards and cells in the proportion of 64 bytes to one cell for each item. The
+// cell is that of the longest key and value. A
 // shard is at most half empty when it has doubled, and then exists twice.
 Table::Table(powercut_pool pool, const Options& options)
     : pool_(pool), options_(options), unit_(sizeof(Bucket) << options.buckets_log2), item_begin_(pool.size) {
   if (options.pointer) {
-    const uint64_t cell = ItemHeap::CellSize(options.key_size + options.value_size);
+    const uint64_t cell = ItemHeap::CellSize(ItemBytes({options.key_size, options.value_size}));
     const uint64_t least = std::min<uint64_t>(pool.size / 2, 16 << 10);
     item_begin_ = std::max(pool.size / (64 + cell) * 64, least) & ~(pmem::kLine - 1);
-    items_ = ItemHeap(pool, item_begin_, options.key_size + options.value_size);
+    items_ = ItemHeap(pool, item_begin_);
   }
   const uint64_t directory = options.shards() * sizeof(Descriptor);
   allocator_ =
@@ -104,9 +105,16 @@ bool Table::Reaches(uint64_t offset) const {
     const uint32_t owner = ShardOfBlock(offset);
     return owner != 0 && shards_[owner - 1].block() == offset;
   }
-  const uint8_t* key = pool_.base + offset;
-  const Path path = Find(HomeOf(key), key);
-  return path.found != nullptr && path.found->slots[path.slot].value == offset;
+  // Through the slots: a leaked cell may hold anything.
+  for (uint64_t i = 0; i < options_.shards(); ++i) {
+    for (uint64_t b = 0; b < shards_[i].buckets(); ++b) {
+      const Bucket* bucket = BucketAt(shards_[i], b);
+      for (uint32_t rest = MetaOf(bucket).live(); rest != 0; rest &= rest - 1) {
+        if (bucket->slots[std::countr_zero(rest)].value == offset) return true;
+      }
+    }
+  }
+  return false;
 }
 
 }  // namespace powercut::turbohash

@@ -3,19 +3,19 @@
 
 namespace powercut::turbohash {
 
-Home Table::HomeOf(const uint8_t* key) const {
+Home Table::HomeOf(Bytes key) const {
   Home home;
-  home.hash = HashKey(key, options_.key_size);
+  home.hash = HashKey(key.data, key.size);
   home.shard = ShardOf(home.hash);
   if (options_.pointer) {
     home.word = home.hash;
   } else {
-    std::memcpy(&home.word, key, options_.key_size);
+    key.CopyTo(&home.word);
   }
   return home;
 }
 
-Path Table::Find(const Home& home, const uint8_t* key) const {
+Path Table::Find(const Home& home, Bytes key) const {
   const Shard shard = shards_[home.shard];
   Path path;
   for (uint64_t d = 0; d < Scope(shard); ++d) {
@@ -38,11 +38,11 @@ Path Table::Find(const Home& home, const uint8_t* key) const {
   return path;
 }
 
-powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
+powercut_status Table::Lookup(Bytes key, ValueRoom* value) {
   if (gates_ != nullptr) return LookupBesideWriters(key, value);
   const Path path = Find(HomeOf(key), key);
   if (path.found == nullptr) return POWERCUT_NOT_FOUND;
-  std::memcpy(value, ValueOf(path.found->slots[path.slot]), options_.value_size);
+  value->Put(ValueOf(path.found->slots[path.slot]));
   return POWERCUT_OK;
 }
 

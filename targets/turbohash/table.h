@@ -22,8 +22,8 @@
 
 namespace powercut::turbohash {
 
-inline constexpr uint32_t kMostKey = 64;
-inline constexpr uint32_t kMostValue = 1024;
+inline constexpr uint32_t kMostKey = 255;
+inline constexpr uint32_t kMostValue = 65535;
 
 // A shard in the DRAM mirror of the directory: the paper's 8-byte ShardMeta (3.7).
 class Shard {
@@ -66,12 +66,12 @@ struct Path {
 
 class Table {
  public:
-  POWERCUT_SCHEME_TABLE(turbohash::Options);      // insert.cc, erase.cc, search.cc
-  powercut_status Maintain(const char* command);  // resize.cc
-  void Draw(Drawing* to) const;                   // draw.cc
+  POWERCUT_MIXED_SCHEME_TABLE(turbohash::Options);  // insert.cc, erase.cc, search.cc
+  powercut_status Maintain(const char* command);    // resize.cc
+  void Draw(Drawing* to) const;                     // draw.cc
 
-  Path Find(const Home& home, const uint8_t* key) const;  // search.cc
-  Home HomeOf(const uint8_t* key) const;
+  Path Find(const Home& home, Bytes key) const;  // search.cc
+  Home HomeOf(Bytes key) const;
   const Shard& shard(uint64_t index) const { return shards_[index]; }
   Bucket* BucketAt(const Shard& shard, uint64_t index) const {
     return reinterpret_cast<Bucket*>(pool_.base + shard.block()) + index;
@@ -92,7 +92,7 @@ class Table {
   // Along the search path, and in the bucket where it was found beyond the slot that search takes. Verify checks that
   // no item lies beyond the end of its path.
   template <typename Visit>
-  void ForEachCopy(const uint8_t* key, Visit visit) const {
+  void ForEachCopy(Bytes key, Visit visit) const {
     const Home home = HomeOf(key);
     const Shard shard = shards_[home.shard];
     for (uint64_t d = 0; d < Scope(shard); ++d) {
@@ -111,8 +111,8 @@ class Table {
     Table* table;
     template <typename Visit>
     bool ForEach(Visit visit) const {
-      if (table->options_.pointer) table->items_.ForEach(visit);
-      return table->allocator_.ForEach(visit);
+      const bool sound = !table->options_.pointer || table->items_.ForEach(visit);
+      return table->allocator_.ForEach(visit) && sound;
     }
   };
   Blocks allocator() { return {this}; }
@@ -145,38 +145,55 @@ class Table {
   uint32_t Matches(const Bucket* bucket, Meta meta, const Home& home) const {
     return MatchTags(options_.tags, bucket->tags, home.tag()) & meta.live();
   }
-  const uint8_t* KeyOf(const Slot& slot) const {
-    return options_.pointer ? pool_.base + slot.value : reinterpret_cast<const uint8_t*>(&slot.key);
+  Bytes KeyOf(const Slot& slot) const {
+    return options_.pointer ? KeyIn(slot.value) : Bytes{reinterpret_cast<const uint8_t*>(&slot.key), options_.key_size};
   }
-  const uint8_t* ValueOf(const Slot& slot) const {
-    return options_.pointer ? pool_.base + slot.value + options_.key_size
-                            : reinterpret_cast<const uint8_t*>(&slot.value);
+  Bytes ValueOf(const Slot& slot) const {
+    return options_.pointer ? ValueIn(slot.value)
+                            : Bytes{reinterpret_cast<const uint8_t*>(&slot.value), options_.value_size};
   }
-  bool Holds(const Slot& slot, const Home& home, const uint8_t* key) const {
-    return slot.key == home.word && (!options_.pointer || std::memcmp(KeyOf(slot), key, options_.key_size) == 0);
+  bool Holds(const Slot& slot, const Home& home, Bytes key) const {
+    return slot.key == home.word && (!options_.pointer || KeyIn(slot.value) == key);
   }
   uint64_t HashOf(const Slot& slot) const {
-    return options_.pointer ? slot.key : HashKey(KeyOf(slot), options_.key_size);
+    if (options_.pointer) return slot.key;
+    return HashKey(reinterpret_cast<const uint8_t*>(&slot.key), options_.key_size);
   }
   uint64_t ShardOf(uint64_t hash) const { return hash >> 8 & (options_.shards() - 1); }
 
   // read.cc
-  powercut_status LookupBesideWriters(const uint8_t* key, uint8_t* value);
+  powercut_status LookupBesideWriters(Bytes key, ValueRoom* value);
   // Whether the bucket holds the key; its slot's value, and whether the search path ends here.
-  bool ReadBucket(const Bucket* bucket, const Home& home, const uint8_t* key, uint64_t* value, bool* ends) const;
+  bool ReadBucket(const Bucket* bucket, const Home& home, Bytes key, uint64_t* value, bool* ends) const;
   static void LoadTags(const Bucket* bucket, uint64_t* tags);
-  bool CellHolds(uint64_t cell, const uint8_t* key) const;
+  bool CellHolds(uint64_t cell, Bytes key) const;
   void CopyWords(uint64_t from, size_t size, uint8_t* to) const;
 
   // insert.cc
-  powercut_status Put(const uint8_t* key, const uint8_t* value, bool may_insert);
+  powercut_status Put(Bytes key, Bytes value, bool may_insert);
   static constexpr uint32_t kNoSlot = kSlots;
-  powercut_status Write(const Home& home, Bucket* bucket, uint32_t slot, uint32_t old_slot, const uint8_t* key,
-                        const uint8_t* value);
+  powercut_status Write(const Home& home, Bucket* bucket, uint32_t slot, uint32_t old_slot, Bytes key, Bytes value);
   void PersistSlot(const Bucket* bucket, uint32_t slot) const;
   static void Commit(Bucket* bucket, Meta meta);
 
-  // items.cc
+  // items.cc and its inlined parts. Sizes that a bug or a damaged pool made are cut off at the end of the pool.
+  static uint64_t ItemBytes(ItemHeader sizes) { return sizeof sizes + uint64_t{sizes.key_size} + sizes.value_size; }
+  uint64_t* HeaderWord(uint64_t cell) const { return reinterpret_cast<uint64_t*>(pool_.base + cell); }
+  ItemHeader HeaderOf(uint64_t cell) const { return std::bit_cast<ItemHeader>(pmem::atomic_load(HeaderWord(cell))); }
+  Bytes BytesAt(uint64_t offset, uint32_t size) const {
+    return {pool_.base + offset, static_cast<uint32_t>(std::min<uint64_t>(size, pool_.size - offset))};
+  }
+  Bytes KeyIn(uint64_t cell) const { return BytesAt(cell + sizeof(ItemHeader), HeaderOf(cell).key_size); }
+  Bytes ValueIn(uint64_t cell) const {
+    return BytesAt(cell + sizeof(ItemHeader) + KeyIn(cell).size, HeaderOf(cell).value_size);
+  }
+  void FillCell(uint64_t cell, Bytes key, Bytes value);
+  void StoreSizes(uint64_t cell, ItemHeader sizes) {
+    pmem::atomic_store(HeaderWord(cell), std::bit_cast<uint64_t>(sizes));
+  }
+  void PersistSizes(uint64_t cell, ItemHeader sizes);  // for bugs
+  void FlushCell(uint64_t cell, uint64_t stale) const;
+  bool ShortenInPlace(uint64_t cell, Bytes value);  // the bug kItemShortenedInPlace
   void LogItems(const Slot* slot, uint64_t fresh, uint64_t stale);
   void ClearItemLog();
   bool ReplayItemLog();

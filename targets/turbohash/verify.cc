@@ -57,7 +57,11 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
     if (options_.pointer) {
       if (!items_.Names(item.value)) return broken(slot, "its pointer names no cell");
       if (!items_.IsTaken(item.value)) return broken(slot, "its cell is not allocated");
-      if (HashKey(KeyOf(item), options_.key_size) != item.key) return broken(slot, "hash and key differ");
+      if (ItemBytes(HeaderOf(item.value)) > items_.BytesOf(item.value)) {
+        return broken(slot, "its item is longer than the item's cell");
+      }
+      const Bytes key = KeyIn(item.value);
+      if (HashKey(key.data, key.size) != item.key) return broken(slot, "hash and key differ");
     }
     const uint64_t hash = HashOf(item);
     if (ShardOf(hash) != index) return broken(slot, "the item belongs to another shard");

@@ -13,20 +13,22 @@ void BenchTable::FillTo(uint64_t items) {
   for (; this->items() < items; ++last_) {
     const uint64_t key = Spread(last_ + 1);
     const auto* bytes = reinterpret_cast<const uint8_t*>(&key);
-    if (table().Insert(bytes, bytes) != POWERCUT_OK) throw std::runtime_error("an insert failed");
+    if (table().Insert({bytes, sizeof key}, {bytes, sizeof key}) != POWERCUT_OK)
+      throw std::runtime_error("an insert failed");
   }
 }
 
 void BenchTable::Update(uint64_t key) {
   const uint64_t word = Spread(key + 1);
   const auto* bytes = reinterpret_cast<const uint8_t*>(&word);
-  if (table().Update(bytes, bytes) != POWERCUT_OK) throw std::runtime_error("an update failed");
+  if (table().Update({bytes, sizeof word}, {bytes, sizeof word}) != POWERCUT_OK)
+    throw std::runtime_error("an update failed");
 }
 
 void BenchTable::EraseAll() {
   for (; first_ < last_; ++first_) {
     const uint64_t key = Spread(first_ + 1);
-    if (table().Erase(reinterpret_cast<const uint8_t*>(&key)) != POWERCUT_OK)
+    if (table().Erase({reinterpret_cast<const uint8_t*>(&key), sizeof key}) != POWERCUT_OK)
       throw std::runtime_error("a delete failed");
   }
 }
@@ -43,7 +45,7 @@ Probes BenchTable::AbsentProbes() const {
   Probes probes;
   for (uint64_t i = 0; i < kKeys; ++i) {
     const uint64_t key = Spread(kAbsent + i);
-    const auto* bytes = reinterpret_cast<const uint8_t*>(&key);
+    const Bytes bytes = {reinterpret_cast<const uint8_t*>(&key), sizeof key};
     const Path path = table().Find(table().HomeOf(bytes), bytes);
     visited += path.distance;
     probes.longest = std::max(probes.longest, path.distance);
