@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 #include <random>
+#include <string>
 
 #include "targets/common/test_table.h"
 #include "targets/turbohash/layout.h"
@@ -106,6 +108,46 @@ TEST(TurboHashRebuild, TakesTheNextSizeWhereAnItemWouldFallOutOfItsScope) {
   EXPECT_EQ(table.Contents().size(), live.size());
   for (uint64_t key : live) EXPECT_EQ(table.Lookup(key), table.Value(key));
   EXPECT_EQ(table.Damage(), "");
+}
+
+// Values of 1 to 300 bytes against a map: cells of all lengths are taken, freed and taken again, over rewritten shards
+// and reopened pools. Verify compares each item with its cell's length.
+TEST(TurboHashSizes, AgreeWithAMap) {
+  const powercut_target* target = powercut_target_entry(POWERCUT_TARGET_ABI);
+  TestTable table(target, "hardened", {{"items", "pointer"}, {"shards", "2"}, {"buckets", "1"}}, 16, 300, 1 << 16);
+  ASSERT_EQ(table.Format(), POWERCUT_OK);
+  ASSERT_EQ(table.Open(), POWERCUT_OK);
+  const auto bytes = [](const std::string& text) { return powercut_bytes{text.data(), text.size()}; };
+  std::map<std::string, std::string> model;
+  std::mt19937_64 random(38);
+  int full = 0;
+  for (uint64_t step = 0; step < 40'000; ++step) {
+    const std::string key = table.Key(1 + random() % 400);
+    const std::string value = test::Spread(step, 1 + random() % 300);
+    if (random() % 4 == 0) {
+      ASSERT_EQ(target->erase(table.handle(), bytes(key)), model.erase(key) != 0 ? POWERCUT_OK : POWERCUT_NOT_FOUND);
+    } else {
+      const powercut_status status = target->insert(table.handle(), bytes(key), bytes(value));
+      if (status == POWERCUT_OK) model[key] = value;
+      if (status != POWERCUT_OK) ASSERT_EQ(status, POWERCUT_FULL);
+      full += status == POWERCUT_FULL ? 1 : 0;
+    }
+    char found[300];
+    size_t size = 0;
+    const auto held = model.find(key);
+    const powercut_status status = target->lookup(table.handle(), bytes(key), found, sizeof found, &size);
+    ASSERT_EQ(status, held != model.end() ? POWERCUT_OK : POWERCUT_NOT_FOUND);
+    if (status == POWERCUT_OK) ASSERT_EQ(std::string(found, size), held->second);
+    if (step % 997 == 0) table.Maintain("gc");  // or FULL: no room for a copy of the shard
+    if (step % 1999 == 0) ASSERT_EQ(table.Cut(), POWERCUT_OK);
+    if (step % 1999 == 0) ASSERT_EQ(table.Damage(), "");
+  }
+  EXPECT_GT(full, 0);
+  const std::multimap<std::string, std::string> items(model.begin(), model.end());
+  EXPECT_EQ(table.Contents(), items);
+  const std::string longer(301, 'x'), key = table.Key(1);
+  EXPECT_EQ(target->insert(table.handle(), bytes(key), bytes(longer)), POWERCUT_TOO_LARGE);
+  EXPECT_EQ(table.Contents(), items);
 }
 
 }  // namespace
