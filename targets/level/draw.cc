@@ -23,7 +23,7 @@ void Table::Draw(Drawing* to) const {
       for (uint32_t s = 0; s < geometry_.slots; ++s) {
         const uint8_t* slot = geometry_.Slot(bucket, s);
         if ((tokens >> s & 1) != 0) {
-          to->Item(s, slot, slot + geometry_.key_size, slot, geometry_.item_size);
+          to->Item(s, geometry_.KeyAt(slot), geometry_.ValueAt(slot), slot, geometry_.item_size);
         } else {
           to->Empty(s, slot, geometry_.item_size);
         }

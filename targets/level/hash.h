@@ -4,9 +4,9 @@
 #define POWERCUT_TARGETS_LEVEL_HASH_H_
 
 #include <cstdint>
+#include <cstring>
 
 #include "targets/common/hash.h"
-#include "targets/level/layout.h"
 
 namespace powercut::level {
 
@@ -14,9 +14,15 @@ struct Probe {
   uint64_t hash[2];
 };
 
+inline uint64_t Word64(const uint8_t* at) {
+  uint64_t word;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
+
 inline Probe HashKey(const uint8_t* key, bool wide) {
-  const uint64_t low = Geometry::Word64(key);
-  const uint64_t high = wide ? Geometry::Word64(key + 8) : 0;
+  const uint64_t low = Word64(key);
+  const uint64_t high = wide ? Word64(key + 8) : 0;
   return {{Mix(Mix(low ^ 0x2545f4914f6cdd1d) + high), Mix(Mix(low ^ 0x9fb21c651e98df25) ^ high)}};
 }
 

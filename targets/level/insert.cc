@@ -7,7 +7,7 @@
 namespace powercut::level {
 
 powercut_status Table::Insert(const Item& item) {
-  const Probe probe = HashKey(item.bytes, geometry_.wide);
+  const Probe probe = geometry_.ProbeOf(item);
   // The paper inserts keys that are absent. Beside other threads only an insert that looks can tell.
   const bool checks = locks_ != nullptr && options_.hardened;
   if (checks && Has(Bug::kExistsUnlocked) && Find(Access(), item).found()) return POWERCUT_EXISTS;
@@ -77,7 +77,7 @@ bool Table::PlaceByMovement(Access& access, Level& level, const Probe& probe, co
       const Place from{&level, bucket, slot, geometry_.full()};
       SpinGuard guard(LockOf(access, from));
       if (!WasErased(access, from)) {
-        const Probe its = HashKey(geometry_.Slot(bucket, slot), geometry_.wide);
+        const Probe its = geometry_.ProbeAt(geometry_.Slot(bucket, slot));
         const uint64_t first = IndexOf(level, its, 0);
         const uint64_t alternative = first == index ? IndexOf(level, its, 1) : first;
         if (alternative == index) continue;
@@ -106,7 +106,7 @@ bool Table::PlaceByB2t(Access& access, const Probe& probe, const Item& item) {
       SpinGuard guard(LockOf(access, from));
       bool vacant = WasErased(access, from);
       if (!vacant) {
-        const Probe its = HashKey(geometry_.Slot(bucket, slot), geometry_.wide);
+        const Probe its = geometry_.ProbeAt(geometry_.Slot(bucket, slot));
         for (int up = 0; up < 2 && !vacant; ++up) {
           uint8_t* target = Bucket(top, IndexOf(top, its, up));
           const uint32_t tokens = geometry_.LoadTokens(target) & geometry_.full();
@@ -170,7 +170,7 @@ void Table::MoveItem(const Place& from, const Place& to, const uint8_t* item, co
 bool Table::IsDuplicate(const Access& access, const Place& place, SpinGuard* guard) {
   if (!options_.hardened) return false;
   Item item;
-  geometry_.Copy(item.bytes, geometry_.Slot(place.bucket, place.slot));
+  geometry_.Load(geometry_.Slot(place.bucket, place.slot), &item);
   guard->Unlock();
   const bool found = FindOtherCopy(access, item, place).found();
   guard->Lock(LockOf(access, place));

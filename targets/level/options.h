@@ -50,6 +50,21 @@ enum class Bug : uint8_t {
   kCount
 };
 
+// The bugs of target level_ptr, whose items lie out of the table.
+enum class ItemBug : uint8_t {
+  kNone,
+  kInsertUnordered,   // insert: the token is set before the item is durable
+  kUpdateUnordered,   // update: the pointer is switched before the new item is durable
+  kFlushFirstLine,    // an item is longer than a line, and only its first line is flushed
+  kUpdateFreesFirst,  // update: the old item is freed before the pointer is switched
+  kEraseFreesFirst,   // erase: the item is freed before its token is cleared
+  kEraseFirstCopy,    // erase: frees the item that two slots point to, and clears one of them
+  kOverwriteLength,   // update: a value that fits is written over the old one, its length first
+  kOverwriteBytes,    // update: a value that fits is written over the old one, its length last
+  kItemsNotSwept,     // open does not free items that no slot points to
+  kCount
+};
+
 enum class Layout : uint8_t { kAuto, k16x15, k8x8, kCount };
 
 struct Options {
@@ -61,14 +76,16 @@ struct Options {
   bool late_movement;
   bool halves;  // the two hash functions address a half of a level each
   bool auto_expand;
-  bool concurrent;
-  Bug bug;
-  Layout layout;
+  bool concurrent = false;
+  Bug bug = Bug::kNone;
+  ItemBug item_bug = ItemBug::kNone;
+  Layout layout = Layout::kAuto;
   uint8_t wide = 1;  // layout 16x15; 0: layout 8x8
   uint8_t slots;
   uint8_t top_log2;
-  uint8_t key_size = 16;
-  uint8_t value_size = 15;
+  uint32_t key_size = 16;
+  uint32_t value_size = 15;
+  uint32_t least_key_size = 16;
 };
 
 }  // namespace powercut::level

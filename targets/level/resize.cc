@@ -139,7 +139,7 @@ bool Table::RehashInterims(bool recovering) {
 // 3.3(3): copy, set the token of the copy, clear the token of the original.
 bool Table::RehashItem(const Place& place, bool check_duplicate) {
   Item item;
-  geometry_.Copy(item.bytes, geometry_.Slot(place.bucket, place.slot));
+  geometry_.Load(geometry_.Slot(place.bucket, place.slot), &item);
   if (check_duplicate) {
     // "We only need to query the key of I_first in the top-two levels", which ForEachCopy visits first.
     const Place other = FindOtherCopy(Access(), item, place);
@@ -151,7 +151,7 @@ bool Table::RehashItem(const Place& place, bool check_duplicate) {
   }
   DO_IF (Bug::kRehashClearFirst) Clear(place);
   Access alone;
-  if (!PlaceItem(alone, item, HashKey(item.bytes, geometry_.wide))) return false;
+  if (!PlaceItem(alone, item, geometry_.ProbeOf(item))) return false;
   pmem::mark("rehash.copied");
   SKIP_IF (Bug::kRehashClearFirst) Clear(place);
   return true;

@@ -1,5 +1,4 @@
 // Search with dynamic order (3.2(3)) and the counts behind it.
-#include "targets/common/planted_bugs.h"
 #include "targets/level/table.h"
 
 namespace powercut::level {
@@ -33,24 +32,6 @@ bool Table::ClearOtherCopy(const Access& access, const Item& key, const Place& p
     return 1;
   });
   return cleared;
-}
-
-powercut_status Table::Lookup(const Item& key, uint8_t* value) {
-  Access access(Has(Bug::kLookupUnlocked) ? nullptr : locks_.get(), HashKey(key.bytes, geometry_.wide));
-  bool found = false;
-  const uint8_t* late = nullptr;
-  ForEachCopy(access, key, [&](const Place& place) {
-    const uint8_t* at = geometry_.Slot(place.bucket, place.slot) + geometry_.key_size;
-    found = true;
-    DO_IF (Bug::kUnlockBeforeCopy) late = at;
-    SKIP_IF (Bug::kUnlockBeforeCopy) std::memcpy(value, at, geometry_.value_size);
-    return 1;
-  });
-  if (late != nullptr) {
-    access.Release();
-    std::memcpy(value, late, geometry_.value_size);
-  }
-  return found ? POWERCUT_OK : POWERCUT_NOT_FOUND;
 }
 
 void Table::AddItems(Level& level, int64_t change) {

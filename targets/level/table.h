@@ -54,24 +54,16 @@ class Table {
   }
   template <typename Visit>
   void Walk(uint64_t region, Visit visit) const {
-    const Level* level = nullptr;
-    uint64_t index = 0;
-    uint8_t* bucket = RegionBucket(region, &level, &index);
-    if (bucket == nullptr) return;
-    for (uint32_t rest = geometry_.LoadTokens(bucket) & geometry_.full(); rest != 0; rest &= rest - 1) {
-      const uint8_t* slot = geometry_.Slot(bucket, static_cast<uint32_t>(std::countr_zero(rest)));
-      if (visit(slot, slot + options_.key_size)) return;
-    }
+    WalkSlots(region, [&](const uint8_t* slot) { return visit(slot, slot + options_.key_size); });
   }
 
-  // recover.cc
-  static powercut_status Format(powercut_pool pool, const Options& options);
-  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);
+  static powercut_status Format(powercut_pool pool, const Options& options);             // recover.cc
+  static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // open.cc
 
   powercut_status Insert(const Item& item);                             // insert.cc
   powercut_status Update(const Item& item);                             // update.cc
   powercut_status Erase(const Item& item);                              // erase.cc
-  powercut_status Lookup(const Item& key, uint8_t* value);              // search.cc
+  powercut_status Lookup(const Item& key, uint8_t* value);              // lookup.cc
   powercut_status Expand();                                             // resize.cc
   powercut_status Shrink();                                             // resize.cc
   powercut_status Verify(uint64_t region, char* message, size_t size);  // verify.cc
@@ -88,10 +80,22 @@ class Table {
   const Options& options() const { return options_; }
   const Geometry& geometry() const { return geometry_; }
 
+  // visit(slot) for every item of a region, until it returns true.
+  template <typename Visit>
+  void WalkSlots(uint64_t region, Visit visit) const {
+    const Level* level = nullptr;
+    uint64_t index = 0;
+    uint8_t* bucket = RegionBucket(region, &level, &index);
+    if (bucket == nullptr) return;
+    for (uint32_t rest = geometry_.LoadTokens(bucket) & geometry_.full(); rest != 0; rest &= rest - 1) {
+      if (visit(geometry_.Slot(bucket, static_cast<uint32_t>(std::countr_zero(rest))))) return;
+    }
+  }
+
   // visit(slot) for every valid copy of the key, with the slot locked; stops when it returns non-zero.
   template <typename Visit>
   void ForEachCopy(const Access& access, const Item& key, Visit visit) {
-    const Probe probe = HashKey(key.bytes, geometry_.wide);
+    const Probe probe = geometry_.ProbeOf(key);
     for (int i = 0; i < level_count_; ++i) {
       Level& level = levels_[SearchOrder(i)];
       for (int h = 0; h < 2; ++h) {
@@ -105,16 +109,19 @@ class Table {
           const Place place{&level, bucket, slot, tokens};
           const SpinGuard guard(LockOf(access, place));
           if (guard.held() && !IsValid(place)) continue;
-          if (!geometry_.KeyEquals(geometry_.Slot(bucket, slot), key.bytes)) continue;
+          if (!geometry_.KeyEquals(geometry_.Slot(bucket, slot), key)) continue;
           if (visit(place) != 0) return;
         }
       }
     }
   }
 
- private:
+ protected:
   Table(powercut_pool pool, const Options& options)
-      : pool_(pool), options_(options), geometry_(options), allocator_(pool, {.begin = sizeof(Root), .unit = kUnit}) {}
+      : pool_(pool),
+        options_(options),
+        geometry_(options, pool.base),
+        allocator_(pool, {.begin = sizeof(Root), .unit = kUnit}) {}
 
   Item ItemOf(const uint8_t* key, const uint8_t* value = nullptr) const;
 
@@ -139,7 +146,7 @@ class Table {
   // Is the token of the slot set?
   bool IsValid(const Place& place) const { return (geometry_.LoadTokens(place.bucket) >> place.slot & 1) != 0; }
   bool Holds(const Place& place, const Item& key) const {
-    return IsValid(place) && geometry_.KeyEquals(geometry_.Slot(place.bucket, place.slot), key.bytes);
+    return IsValid(place) && geometry_.KeyEquals(geometry_.Slot(place.bucket, place.slot), key);
   }
   // Locks an empty slot of the bucket of `place` and enters it there; false: there is none among `slots`, a set.
   bool TakeEmpty(const Access& access, uint32_t slots, Place* place, SpinGuard* guard) const;
@@ -190,7 +197,8 @@ class Table {
   // update.cc
   struct UpdateLocks;
   void UpdateLogFree(UpdateLocks* locks, const Place& place, uint32_t slot, const Item& item);
-  void UpdateLogged(const UpdateLocks& locks, const Place& place, const Item& item);
+  void UpdateSlot(const Place& place, const Item& item);
+  void UpdateLogged(const Access& access, const Place& place, const Item& item);  // undo_log.cc
 
   // levels.cc: which levels the table consists of.
   struct LevelList {
@@ -221,10 +229,12 @@ class Table {
   void TurnAround();
   bool Grow();
 
-  // recover.cc
-  void ReplayLog();
+  // recover.cc. An open is Begin(), a sweep of the allocator, and Settle().
+  powercut_status Begin();  // finds the levels
+  void Settle();            // finishes a resize that was cut
+  void ReplayLog();         // undo_log.cc
   // From now on operations lock. False: no memory.
-  bool Share();
+  bool Share();  // open.cc
 
   powercut_pool pool_;
   Options options_;

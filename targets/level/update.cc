@@ -1,4 +1,5 @@
-// Opportunistic log-free update (3.3(4)) with the undo log as its fall-back.
+// Opportunistic log-free update (3.3(4)) with its fall-backs for a full bucket: the undo log, or
+// one atomic store where a slot is a word.
 #include "targets/common/planted_bugs.h"
 #include "targets/level/table.h"
 
@@ -18,7 +19,7 @@ struct Table::UpdateLocks {
 };
 
 powercut_status Table::Update(const Item& item) {
-  UpdateLocks locks{.access = Access(locks_.get(), HashKey(item.bytes, geometry_.wide)), .item = {}, .empty = {}};
+  UpdateLocks locks{.access = Access(locks_.get(), geometry_.ProbeOf(item)), .item = {}, .empty = {}};
   Place place;
   do {
     locks.item.Unlock();
@@ -34,8 +35,10 @@ powercut_status Table::Update(const Item& item) {
   Place empty = place;
   if (options_.opportunistic && TakeEmpty(locks.access, EmptySlots(place), &empty, &locks.empty)) {
     UpdateLogFree(&locks, place, empty.slot, item);
+  } else if constexpr (Geometry::kAtomicSlots) {
+    UpdateSlot(place, item);
   } else {
-    UpdateLogged(locks, place, item);
+    UpdateLogged(locks.access, place, item);
   }
   return POWERCUT_OK;
 }
@@ -59,32 +62,12 @@ void Table::UpdateLogFree(UpdateLocks* locks, const Place& place, uint32_t slot,
   DO_IF (Bug::kUpdateUnordered) PersistSlot(target);
 }
 
-// Log the old item, make the log valid, overwrite in place, make the log invalid; each step durable before the
-// next. Until the last one, recovery puts the old item back. The key stays, so only the value is written.
-void Table::UpdateLogged(const UpdateLocks& locks, const Place& place, const Item& item) {
-  const bool shared = locks.access.alone() || Has(Bug::kUndoLogShared);
-  const SpinGuard guard(shared ? nullptr : locks_->undo_log());
-  pmem::mark("update.logged");
-  Root* log = root();
+// Logging is for data "larger than 8 bytes" (2.1): a slot that is one word is switched by one store.
+void Table::UpdateSlot(const Place& place, const Item& item) {
+  pmem::mark("update.switched");
   uint8_t* slot = geometry_.Slot(place.bucket, place.slot);
-  geometry_.Copy(log->log_item, slot);
-  SKIP_IF (Bug::kLogUnordered) pmem::persist(log->log_item, geometry_.item_size);
-  pmem::atomic_store(&log->log_slot, OffsetOf(slot));
-  pmem::persist(&log->log_slot, sizeof log->log_slot);
-  DO_IF (Bug::kLogUnordered) pmem::persist(log->log_item, geometry_.item_size);
-
-  if (geometry_.wide) {
-    std::memcpy(slot + 16, item.bytes + 16, 15);
-  } else {
-    std::memcpy(slot + 8, item.bytes + 8, 8);
-  }
-  // If a slot straddles two lines, only the value's line is dirty.
-  uint8_t* value = slot + geometry_.key_size;
-  SKIP_IF (Bug::kLogClearedEarly) pmem::persist(value, geometry_.value_size);
-  pmem::mark("update.overwritten");
-  pmem::atomic_store(&log->log_slot, uint64_t{0});
-  pmem::persist(&log->log_slot, sizeof log->log_slot);
-  DO_IF (Bug::kLogClearedEarly) pmem::persist(value, geometry_.value_size);
+  geometry_.Copy(slot, item.bytes);
+  PersistSlot(slot);
 }
 
 }  // namespace powercut::level

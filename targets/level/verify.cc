@@ -72,7 +72,7 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
   }
   for (uint32_t rest = tokens; rest != 0; rest &= rest - 1) {
     const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
-    const Probe probe = HashKey(geometry_.Slot(bucket, slot), geometry_.wide);
+    const Probe probe = geometry_.ProbeAt(geometry_.Slot(bucket, slot));
     if (IndexOf(*level, probe, 0) != index && IndexOf(*level, probe, 1) != index) {
       return Damaged(message, size, "bucket %llu of the level of 2^%d: the item in slot %u belongs elsewhere",
                      static_cast<unsigned long long>(index), level->log2, slot);

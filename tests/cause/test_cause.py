@@ -59,7 +59,7 @@ def cause_of(record: FindingRecord, context: Context) -> Cause:
     ("bug", "fix", "first", "second"),
     [
         ("level/insert-top-token-first", "flush-and-fence", "level/slots.cc", "level/slots.cc"),
-        ("level/undo-log-cleared-early", "flush-and-fence", "level/update.cc", "level/update.cc"),
+        ("level/undo-log-cleared-early", "flush-and-fence", "level/undo_log.cc", "level/undo_log.cc"),
         ("level/header-never-flushed", "flush-and-fence", "level/recover.cc", "format returns"),
         ("level/wrong-token-flushed", "flush-and-fence", "level/slots.cc", "insert(1) returns"),
         ("level/move-clear-first", "reorder", "level/slots.cc", "level/slots.cc"),

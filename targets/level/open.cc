@@ -1,0 +1,39 @@
+// Open, for slots that hold items.
+#include <new>
+#include <utility>
+
+#include "targets/level/table.h"
+
+namespace powercut::level {
+
+powercut_status Table::Open(powercut_pool pool, const Options& options, Table** out) {
+  Table opening(pool, options);
+  const powercut_status begun = opening.Begin();
+  if (begun != POWERCUT_OK) return begun;
+  if (!opening.Has(Bug::kLeakNewLevel) &&
+      !opening.allocator_.Sweep([&](uint64_t offset) { return opening.Reaches(offset); })) {
+    return POWERCUT_CORRUPT;
+  }
+  if (!opening.Has(Bug::kLogNotReplayed)) opening.ReplayLog();
+  opening.Settle();
+  auto* table = new (std::nothrow) Table(std::move(opening));
+  if (table == nullptr) return POWERCUT_FULL;
+  if (options.concurrent && !table->Share()) {
+    delete table;
+    return POWERCUT_FULL;
+  }
+  *out = table;
+  return POWERCUT_OK;
+}
+
+bool Table::Share() {
+  locks_.reset(new (std::nothrow) Locks(/*share_stripes=*/!options_.hardened));
+  if (locks_ == nullptr) return false;
+  for (int i = 0; i < level_count_; ++i) {
+    if (!locks_->Cover(levels_[i], geometry_.slots)) return false;
+  }
+  counted_ = 0;
+  return true;
+}
+
+}  // namespace powercut::level
