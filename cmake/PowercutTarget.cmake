@@ -1,5 +1,5 @@
 # powercut_add_target(NAME <name> SOURCES <file>... [COMMON <name>] [INCLUDES <dir>...] [LIBRARIES <target>...]
-#                     [PLAIN_LIBRARIES <target>...])
+#                     [PLAIN_LIBRARIES <target>...] [DEFINITIONS <macro>...])
 #
 # Builds one scheme from the same sources, with and without instrumentation:
 #   powercut_target_<name>   build/lib/libpowercut-<name>.so, compiled through the pass: what the
@@ -12,6 +12,7 @@
 #                            can be loaded: what `powercut audit` holds the instrumented one against.
 #   powercut_target_<name>_coverage   build/lib/coverage/libpowercut-<name>.so, which counts the lines that run (`make
 #                            coverage`); built on request only.
+# DEFINITIONS are macros of the scheme's own sources in each of these ways.
 # COMMON names sources that several schemes have: they are compiled once for all of them, in each of the ways.
 #
 # powercut_add_common(NAME <name> SOURCES <file>...) compiles such sources; a second call with the name does nothing.
@@ -53,7 +54,7 @@ function(powercut_add_common)
 endfunction()
 
 function(powercut_add_target)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;COMMON" "SOURCES;INCLUDES;LIBRARIES;PLAIN_LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;COMMON" "SOURCES;INCLUDES;LIBRARIES;PLAIN_LIBRARIES;DEFINITIONS")
   if(NOT arg_NAME OR NOT arg_SOURCES)
     message(FATAL_ERROR "powercut_add_target: NAME and SOURCES are needed.")
   endif()
@@ -76,6 +77,7 @@ function(powercut_add_target)
   set(plain powercut_${arg_NAME}_plain)
   add_library(${plain} STATIC ${arg_SOURCES} ${common_plain})
   target_include_directories(${plain} PUBLIC ${arg_INCLUDES})
+  target_compile_definitions(${plain} PUBLIC ${arg_DEFINITIONS})
   target_compile_options(${plain} PRIVATE -g1)
   target_link_libraries(${plain} PUBLIC ${arg_PLAIN_LIBRARIES})
   powercut_precompile_scheme(${plain})
@@ -89,6 +91,7 @@ function(powercut_add_target)
   set(coverage powercut_target_${arg_NAME}_coverage)
   add_library(${coverage} SHARED EXCLUDE_FROM_ALL ${arg_SOURCES} ${common_sources})
   target_include_directories(${coverage} PRIVATE ${arg_INCLUDES})
+  target_compile_definitions(${coverage} PRIVATE ${arg_DEFINITIONS})
   target_link_libraries(${coverage} PRIVATE ${arg_PLAIN_LIBRARIES})
   target_compile_options(${coverage} PRIVATE -O0 -fprofile-instr-generate -fcoverage-mapping
                          "SHELL:-mllvm -runtime-counter-relocation")
@@ -105,6 +108,7 @@ function(powercut_add_target)
     set(shared powercut_target_${arg_NAME})
     add_library(${shared} SHARED ${arg_SOURCES} ${common})
     target_include_directories(${shared} PRIVATE ${arg_INCLUDES})
+    target_compile_definitions(${shared} PRIVATE ${arg_DEFINITIONS})
     target_link_libraries(${shared} PRIVATE ${arg_LIBRARIES})
     powercut_instrument(${shared})
     powercut_precompile_scheme(${shared})

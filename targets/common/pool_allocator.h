@@ -125,6 +125,13 @@ class PoolAllocator {
     return true;
   }
 
+  // Bytes of the block that begins at `offset`; 0 where none does.
+  uint64_t BytesOf(uint64_t offset) const {
+    if (!Contains(offset, geometry_.unit) || (offset - first_) % geometry_.unit != 0) return 0;
+    const uint64_t at = (offset - first_) / geometry_.unit, length = entries()[at];
+    return length > units_ - at ? 0 : length * geometry_.unit;
+  }
+
   // Pool offset of the first unit.
   uint64_t first() const { return first_; }
 
