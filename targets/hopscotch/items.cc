@@ -30,8 +30,8 @@ uint64_t Table::FindRoom(const Array& array, uint64_t home) {
 }
 
 // Moves an item into the free bucket, from as far before it as can be; returns how far, 0 if no item can move. The copy
-// is durable before the bitmap of the item's home changes, which lets go of the old bucket and takes the new one at
-// once.
+// is durable before the bitmap of the item's home changes. One store takes the new bucket and lets
+// go of the old one.
 uint64_t Table::MoveAway(const Array& array, uint64_t free) {
   for (uint64_t far = Reach(array) - 1; far != 0; --far) {
     uint64_t* hop = HopAt(array, array.Before(free, far));
