@@ -18,7 +18,7 @@ namespace powercut {
 namespace {
 
 constexpr std::array<const char*, 8> kFaultKinds = {"media", "bitflip",        "alloc",         "stale",
-                                               "shorn", "unserialisable", "stale-mapping", "paired-page"};
+                                                    "shorn", "unserialisable", "stale-mapping", "paired-page"};
 constexpr std::array<const char*, 4> kEffects = {"harmless", "detected", "crashed", "silent"};
 
 }  // namespace

@@ -2,9 +2,8 @@
 // prefix of the blocks, at least those that were there at the last rewind (the device's flush).
 //
 // The first word of the pool is the number of blocks on the tape: an append stores the next number. The numbers are a
-// chain of stores to one line, and any prefix of the chain may persist. The word therefore says which prefix of the blocks there
-// is. On a
-// tape that is a file of a program, a line for each block names what the block holds.
+// chain of stores to one line, and any prefix of the chain may persist. The word therefore says which prefix of the
+// blocks there is. On a tape that is a file of a program, a line for each block names what the block holds.
 #ifndef POWERCUT_REPLAYER_MEDIA_TAPE_TAPE_H_
 #define POWERCUT_REPLAYER_MEDIA_TAPE_TAPE_H_
 
