@@ -104,8 +104,7 @@ TEST(TraceRules, KeysAndValuesOfARangeLieWithinIt) {
   };
   EXPECT_EQ(begins(shortest, value), std::nullopt);
   EXPECT_EQ(begins(longest, longest), std::nullopt);
-  EXPECT_EQ(begins(longer, value),
-            "begins an operation with a key of 65 bytes, and its plan says 8 to 64");
+  EXPECT_EQ(begins(longer, value), "begins an operation with a key of 65 bytes, and its plan says 8 to 64");
   EXPECT_NE(begins(shortest, none), std::nullopt);
 }
 
