@@ -153,8 +153,9 @@ def _in(target: Target, variant: str, **options: str) -> Iterator[Cost]:
             yield _cost(target, variant, options, usual, found, operation=operation, count=len(found))
     for scenario in resizing:
         wanted = plan.build(target, variant=variant, scenario=scenario, seed=1)
-        for name in (RESIZE, RESIZE_ZEROED) if variant == PUBLISHED else (RESIZE,):
-            measured = operation_costs.measure(wanted, zeroing=name == RESIZE)
+        zeroing = {RESIZE: True, RESIZE_ZEROED: False} if variant == PUBLISHED else {RESIZE: True}
+        resized = operation_costs.measure_each(wanted, zeroing=list(zeroing.values()))
+        for name, measured in zip(zeroing, resized, strict=True):
             resizes = [item for item in measured.operations if item.kind not in OPERATIONS and item.counts.stores]
             items = max((item.items for item in resizes), default=0)
             if items:

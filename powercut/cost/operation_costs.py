@@ -9,7 +9,8 @@ to them (the recorder counts these; a trace holds no loads); and *write-backs*, 
   buffer together.
 
 *Write amplification* is 64 * write-backs / (bytes of key + bytes of value), of the item that an insert, an update or an
-erase is about. Other operations have none. Known inaccuracies: a line that is never flushed is written back when the
+erase is about. Where items differ in size, the bytes are the mean of all items that the run writes. Other operations
+have none. Known inaccuracies: a line that is never flushed is written back when the
 cache evicts it, at a time that nobody knows; it counts nowhere. The bytes of the medium are more still where it
 writes in blocks of 256 bytes: `blocks` tells how many.
 
@@ -33,6 +34,7 @@ from powercut.base import paths
 from powercut.engine import engine, events, trace_events
 from powercut.engine.engine import Interrupt
 from powercut.engine.trace_events import BLOCK_SHIFT, LINE_SHIFT, units
+from powercut.scenarios.sizes import are_mixed, ends, of_plan
 
 #: Operations that are about one item.
 _OF_AN_ITEM = ("insert", "update", "erase")
@@ -78,7 +80,10 @@ class Operation:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """The operations of explored phases, and how large the items of the scenario are."""
+    """The operations of explored phases, and the bytes of an item of the scenario: of its key and its value.
+
+    Where items differ in size, the bytes are the mean of what was written, rounded.
+    """
 
     operations: list[Operation]
     item_bytes: int
@@ -132,6 +137,7 @@ class Meter:
         self._explored = explored
         self._begun = 0
         self._items = 0
+        self._written: list[int] = []  # bytes of each item that an insert or an update wrote
         self._running: dict[int, _Running] = {}
         self._dirty: set[int] = set()
         self._held: set[int] | None = None if zeroing else set()  # lines that have held something besides zeroes
@@ -155,6 +161,8 @@ class Meter:
         elif kind == "op-begin":
             self._running[thread] = _Running(record, self._begun, self._items, self._explored)
             self._begun += 1
+            if record["code"] in ("insert", "update"):
+                self._written.append(len(record["key"] + record["value"]) // 2)
         elif kind == "op-end" and running:
             self._end(record, running)
         elif kind == "phase":
@@ -163,6 +171,11 @@ class Meter:
             self._running.clear()
             self._dirty.clear()
             self._combining.clear()
+
+    @property
+    def item_bytes(self) -> int:
+        """The mean bytes of the items that were written, rounded; 0 if none was."""
+        return round(sum(self._written) / len(self._written)) if self._written else 0
 
     def _store(self, record: dict[str, Any], running: _Running | None, *, is_nt: bool) -> None:
         offset, size = record["offset"], len(record["bytes"]) // 2
@@ -206,23 +219,28 @@ class Meter:
         )
 
 
-def measure(plan: dict[str, Any], *, interrupt: Interrupt | None = None, zeroing: bool = True) -> Measured:
-    """Records `plan` and measures its operations; nothing is kept on disk.
+def measure(plan: dict[str, Any], *, interrupt: Interrupt | None = None) -> Measured:
+    """Records `plan` and measures its operations; nothing is kept on disk."""
+    (measured,) = measure_each(plan, zeroing=(True,), interrupt=interrupt)
+    return measured
 
-    `zeroing` off leaves out the flushes of lines that never held anything but zeroes.
-    """
+
+def measure_each(
+    plan: dict[str, Any], *, zeroing: Sequence[bool], interrupt: Interrupt | None = None
+) -> list[Measured]:
+    """Measures one recording of `plan` as often as `zeroing` says, each time with that word of the module."""
     engine_path = paths.engine()
     with tempfile.TemporaryDirectory(prefix="powercut-costs-") as folder:
         plan_file, trace, loads = (Path(folder) / name for name in ("plan.json", "run.pct", "loads"))
         plan_file.write_text(json.dumps(plan), encoding="utf-8")
         given = ["record", "--plan", str(plan_file), "--trace", str(trace), "--count-loads", "--loads", str(loads)]
         engine.single(engine_path, given, events.Recorded, interrupt=interrupt)
-        meter = Meter(
-            [number for (number,) in struct.iter_unpack("<I", loads.read_bytes())],
-            explored=trace_events.starts_explored(plan),
-            zeroing=zeroing,
-        )
+        lines_read = [number for (number,) in struct.iter_unpack("<I", loads.read_bytes())]
+        explored = trace_events.starts_explored(plan)
+        meters = [Meter(lines_read, explored=explored, zeroing=each) for each in zeroing]
         for record in trace_events.records(engine_path, trace, interrupt=interrupt):
-            meter.add(record)
-    scenario = plan["scenario"]
-    return Measured(operations=meter.operations, item_bytes=scenario["key_size"] + scenario["value_size"])
+            for meter in meters:
+                meter.add(record)
+    sizes = of_plan(plan["scenario"]["key_size"]), of_plan(plan["scenario"]["value_size"])
+    item_bytes = meters[0].item_bytes if are_mixed(sizes) else sum(ends(size)[1] for size in sizes)
+    return [Measured(operations=meter.operations, item_bytes=item_bytes) for meter in meters]

@@ -20,6 +20,16 @@ def ends(size: Size) -> tuple[int, int]:
     return size if isinstance(size, tuple) else (size, size)
 
 
+def is_range(size: Size) -> bool:
+    """True if keys, or values, of this size differ in their bytes."""
+    return isinstance(size, tuple)
+
+
+def are_mixed(sizes: Sizes) -> bool:
+    """True if keys or values differ in their sizes."""
+    return any(map(is_range, sizes))
+
+
 def in_plan(size: Size) -> int | list[int]:
     """A size as a plan (JSON) has it."""
     return list(size) if isinstance(size, tuple) else size

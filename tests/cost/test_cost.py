@@ -200,6 +200,29 @@ def test_on_a_scheme(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "write amp." in capsys.readouterr().out
 
 
+def test_items_of_mixed_sizes_have_a_mean() -> None:
+    """Amplification is of the mean item that the run writes; where all have one size, of that size."""
+    require_engine()
+    mixed, one = catalog.matching("map_sizes")[0], catalog.matching("map_costs", measurements=True)[0]
+    clevel = targets.find("clevel")
+    measured = operation_costs.measure(plan.build(clevel, variant="hardened", scenario=mixed, seed=1))
+    # The values that steps size are 1, 400, 400, 9, 200 and 1 byte long; all others, and all keys, are drawn.
+    assert 8 + 1 < measured.item_bytes < 64 + 400
+    inserts = operation_costs.total(measured.of("insert"))
+    assert measured.amplification("insert", inserts) == inserts.write_backs * 64 / measured.item_bytes
+    of_one_size = plan.build(clevel, variant="hardened", scenario=one, seed=1)
+    sizes = of_one_size["scenario"]["key_size"] + of_one_size["scenario"]["value_size"]
+    assert operation_costs.measure(of_one_size).item_bytes == sizes
+
+
+def test_the_mean_of_items_that_are_written() -> None:
+    meter = Meter()
+    for kind, key, value in (("insert", "00" * 8, "11" * 2), ("update", "00" * 8, "11" * 5), ("erase", "00" * 8, "")):
+        meter.add({"kind": "op-begin", "thread": 0, "code": kind, "key": key, "value": value, "text": ""})
+        meter.add({"kind": "op-end", "thread": 0, "code": "OK"})
+    assert meter.item_bytes == 12, "(10 + 13) / 2, rounded"
+
+
 def test_the_engine_counts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two ways to count one trace: ours, operation by operation, and the engine's sums."""
     require_engine()
