@@ -18,7 +18,7 @@ from powercut.engine import engine
 from powercut.engine.engine import Interrupt
 from powercut.minimise.case import Case, Key, Operation, Phase
 from powercut.scenarios.clients import may_meet_present
-from powercut.scenarios.sizes import of_plan
+from powercut.scenarios.sizes import is_range, of_plan
 from powercut_records.finding import Begun
 
 _MASK = (1 << 64) - 1
@@ -58,7 +58,7 @@ def of_client(plan: dict[str, Any], client: Sequence[Begun]) -> dict[str, Any]:
     if not any("any" in step for phase in scenario["phases"] for steps in phase.get("threads", []) for step in steps):
         return plan
     phases = []
-    sized = isinstance(of_plan(scenario["value_size"]), tuple)
+    sized = is_range(of_plan(scenario["value_size"]))
     for phase in scenario["phases"]:
         if "threads" in phase:
             numbers = range(1, len(phase["threads"]) + 1)
@@ -96,7 +96,7 @@ def spelled_out(
     last = ""
     race = next((number for number, phase in enumerate(scenario["phases"]) if "threads" in phase), None)
     after = [] if race is None else [_planned(phase) for phase in scenario["phases"][race:]]
-    sized = isinstance(of_plan(scenario["value_size"]), tuple)
+    sized = is_range(of_plan(scenario["value_size"]))
     arguments = ["dump", "--trace", str(trace), "--format", "json"]
     for _, raw in engine.stream(engine_path, arguments, interrupt=interrupt):
         if raw["event"] != _TRACE_EVENT:

@@ -15,7 +15,7 @@ The order is strict: two cases that are equal in it are the same case but for na
 from typing import Any
 
 from powercut.minimise.case import Case, Key, Operation
-from powercut.scenarios.sizes import ends
+from powercut.scenarios.sizes import ends, is_range
 
 #: Operations that a minimal case should not exceed. Expensive passes are spared cases that do not.
 FEW = 5
@@ -42,7 +42,7 @@ def order(case: Case, *, events: int) -> Order:
         sum(numbers),
         case.pool_size,
         ends(case.key_size)[1] + ends(case.value_size)[1],
-        sum(isinstance(size, tuple) for size in (case.key_size, case.value_size)),
+        sum(map(is_range, (case.key_size, case.value_size))),
         len(case.phases),
         sum(not phase.explore for phase in case.phases),
         sum(phase.cut_at is not None for phase in case.phases),

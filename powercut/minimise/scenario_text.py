@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from powercut.minimise.case import Case, Operation, Phase, repeatable
 from powercut.minimise.order import is_number
 from powercut.scenarios.plan import BUG_OPTION
 from powercut.scenarios.schema import CHOICE_SINCE, COUNTERS_SINCE, SIZES_SINCE, THREADS_SINCE
-from powercut.scenarios.sizes import Size, ends
+from powercut.scenarios.sizes import are_mixed, in_plan
 from powercut_records.finding import FindingRecord
 
 _NAME = re.compile(r"^name = .*$", re.MULTILINE)
@@ -38,16 +39,13 @@ def scenario_text(case: Case, *, finding: FindingRecord, original: FindingRecord
         values = [f"{key} = {value if is_number(value) else _quoted(value)}" for key, value in options]
         lines += ["[config]", *values, ""]
     lines += ["[pool]", f"size = {_quoted(_size(case.pool_size))}", ""]
-    lines += ["[data]", f"key_size = {_bytes(case.key_size)}", f"value_size = {_bytes(case.value_size)}"]
+    lines += ["[data]", f"key_size = {_value(in_plan(case.key_size))}"]
+    lines.append(f"value_size = {_value(in_plan(case.value_size))}")
     for phase in case.phases:
         lines += ["", "[[phase]]", *_phase(phase)]
     if case.race:
         lines += _search(original)
     return "\n".join([*lines, ""])
-
-
-def _bytes(size: Size) -> str:
-    return str(list(ends(size))) if isinstance(size, tuple) else str(size)
 
 
 def renamed(text: str, path: Path) -> str:
@@ -101,7 +99,7 @@ def _phase(phase: Phase) -> list[str]:
 
 def _version(case: Case, original: FindingRecord) -> int:
     """The lowest that knows what the file says."""
-    if any(isinstance(size, tuple) for size in (case.key_size, case.value_size)):
+    if are_mixed((case.key_size, case.value_size)):
         return SIZES_SINCE
     if any(item.kind == "increment" for item in case.operations):
         return COUNTERS_SINCE
@@ -126,11 +124,7 @@ def _steps(operations: Sequence[Operation], *, joining: bool = True) -> list[dic
     groups: list[list[Operation]] = []
     for operation in operations:
         before = groups[-1][0] if groups and joining and operation.key is not None else None
-        if before is not None and (before.kind, before.by, before.value_size) == (
-            operation.kind,
-            operation.by,
-            operation.value_size,
-        ):
+        if before is not None and replace(before, key=operation.key) == operation:
             groups[-1].append(operation)
         else:
             groups.append([operation])

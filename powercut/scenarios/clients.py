@@ -39,7 +39,7 @@ from powercut.scenarios import targets
 from powercut.scenarios.plan import option_text, option_values
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import CHOICE_SINCE, FEWEST_THREADS, MOST_THREADS, SIZES_SINCE, Data, ScenarioFile
-from powercut.scenarios.sizes import Sizes
+from powercut.scenarios.sizes import Sizes, are_mixed
 from powercut.scenarios.targets import Configured, Selection, Target
 
 KINDS = ("insert", "update", "erase", "lookup")
@@ -348,7 +348,7 @@ def _scenario(
     sizes: Sizes,
 ) -> Scenario:
     content = {
-        "schema": SIZES_SINCE if any(isinstance(size, tuple) for size in sizes) else CHOICE_SINCE,
+        "schema": SIZES_SINCE if are_mixed(sizes) else CHOICE_SINCE,
         "name": name,
         "summary": summary,
         "targets": [target],

@@ -17,7 +17,7 @@ from pydantic import (
 
 from powercut.engine.options import DEFAULT_SEARCH, MOST_PREEMPTIONS, MOST_SCHEDULES, RECORDED
 from powercut.scenarios.sections import ENTRIES
-from powercut.scenarios.sizes import KeySize, Sizes, ValueSize, ends
+from powercut.scenarios.sizes import KeySize, Sizes, ValueSize, are_mixed, ends
 from powercut.scenarios.steps import (
     MOST_CHOOSING,
     STEPS,
@@ -107,7 +107,7 @@ class Data(Strict):
     @property
     def are_mixed(self) -> bool:
         """True if keys or values differ in their sizes."""
-        return any(isinstance(size, tuple) for size in self.sizes)
+        return are_mixed(self.sizes)
 
 
 class Phase(Strict):
