@@ -5,7 +5,6 @@ The first test that asks for a program compiles it, in whichever worker the test
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from powercut.compile import cc
+from tests.once import made_once
 
 #: The folder that all workers of the session share; `tests/conftest.py` sets it.
 _shared: list[Path] = []
@@ -31,12 +31,10 @@ def compiled(program: Path, words: Sequence[str | Path], *, traced: bool = True,
     (shared,) = _shared
     given = [str(word) for word in words]
     key = hashlib.sha256("\0".join([str(traced), str(cxx), *given]).encode()).hexdigest()[:20]
-    kept, unfinished = shared / key, shared / f"{key}.new"
-    with (shared / f"{key}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not kept.exists():
-            given += ["-o", str(unfinished)]
-            plain = ["clang++-19" if cxx else "clang-19", *given]
-            subprocess.run(cc.build_command(given, cxx=cxx) if traced else plain, check=True)
-            unfinished.rename(kept)
-    shutil.copy2(kept, program)
+
+    def compile_into(folder: Path) -> None:
+        named = [*given, "-o", str(folder / "program")]
+        plain = ["clang++-19" if cxx else "clang-19", *named]
+        subprocess.run(cc.build_command(named, cxx=cxx) if traced else plain, check=True)
+
+    shutil.copy2(made_once(shared / key, compile_into) / "program", program)
