@@ -12,7 +12,7 @@ using test::TestTable;
 class ChainedTest : public testing::TestWithParam<const char*> {
  protected:
   TestTable Make(uint64_t pool_size, TestTable::Settings settings) {
-    return {powercut_target_entry(POWERCUT_TARGET_ABI), GetParam(), std::move(settings), 8, 40, pool_size};
+    return {powercut_target_entry(POWERCUT_TARGET_ABI), GetParam(), std::move(settings), 8, 40, pool_size, 1};
   }
 };
 
@@ -29,6 +29,7 @@ TEST_P(ChainedTest, ItemsOfSeveralSizesShareAChain) {
   EXPECT_EQ(put(target->insert, 3, 1), POWERCUT_EXISTS);
   EXPECT_EQ(put(target->update, 9, 1), POWERCUT_NOT_FOUND);
   EXPECT_EQ(put(target->update, 2, 41), POWERCUT_TOO_LARGE);
+  EXPECT_EQ(put(target->update, 2, 0), POWERCUT_UNSUPPORTED);
   EXPECT_EQ(put(target->update, 1, 40), POWERCUT_OK);  // grows
   EXPECT_EQ(put(target->update, 4, 1), POWERCUT_OK);   // shrinks
   ASSERT_EQ(table.Cut(), POWERCUT_OK);

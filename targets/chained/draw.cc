@@ -14,7 +14,7 @@ void Table::Draw(Drawing* to) const {
     to->Pointer("head", &Heads()[b]);
     uint32_t slot = 0;
     for (uint64_t at = Heads()[b]; at != 0 && to->Wants(); at = NodeAt(at)->next) {
-      to->Item(slot++, NodeAt(at)->key(), NodeAt(at)->value(), NodeAt(at), NodeAt(at)->size());
+      to->Item(slot++, NodeAt(at)->item.key(), NodeAt(at)->item.value(), NodeAt(at), NodeAt(at)->size());
     }
   }
 }

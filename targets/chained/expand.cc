@@ -36,8 +36,8 @@ powercut_status Table::Expand() {
 bool Table::CopyNodes(uint64_t to) {
   for (uint64_t b = 0; b < buckets(); ++b) {
     for (uint64_t at = Heads()[b]; at != 0; at = NodeAt(at)->next) {
-      uint64_t* head = HeadIn(to, NodeAt(at)->key());
-      const uint64_t copy = NewNode(NodeAt(at)->key(), NodeAt(at)->value(), *head);
+      uint64_t* head = HeadIn(to, NodeAt(at)->item.key());
+      const uint64_t copy = NewNode(NodeAt(at)->item.key(), NodeAt(at)->item.value(), *head);
       if (copy == 0) return false;
       PersistNode(copy);
       *head = copy;
@@ -52,7 +52,7 @@ void Table::Relink(uint64_t to) {
   for (uint64_t b = 0; b < buckets(); ++b) {
     while (Heads()[b] != 0) {
       Node* node = NodeAt(Heads()[b]);
-      uint64_t* head = HeadIn(to, node->key());
+      uint64_t* head = HeadIn(to, node->item.key());
       const uint64_t at = Heads()[b];
       SetWord(&Heads()[b], node->next);
       SetWord(&node->next, *head);

@@ -10,14 +10,14 @@ namespace powercut::chained {
 // The word that names the key's node: a head, or the `next` of the node before. The word is 0 if the key is absent.
 uint64_t* Table::FindLink(Bytes key) const {
   uint64_t* link = Head(key);
-  while (*link != 0 && !(NodeAt(*link)->key() == key)) link = &NodeAt(*link)->next;
+  while (*link != 0 && !(NodeAt(*link)->item.key() == key)) link = &NodeAt(*link)->next;
   return link;
 }
 
 // A node that nobody names yet and that is not durable yet; 0 where the pool is full.
 uint64_t Table::NewNode(Bytes key, Bytes value, uint64_t next) {
-  const Node node = {.next = next, .key_size = key.size, .value_size = value.size};
-  const uint64_t offset = allocator_.Allocate(sizeof node + key.size + value.size);
+  const Node node = {.next = next, .item = {key.size, value.size}};
+  const uint64_t offset = allocator_.Allocate(node.size());
   if (offset == 0) return 0;
   *NodeAt(offset) = node;
   value.CopyTo(key.CopyTo(NodeAt(offset) + 1));
@@ -46,8 +46,8 @@ powercut_status Table::Update(Bytes key, Bytes value) {
   uint64_t* link = FindLink(key);
   const uint64_t old = *link;
   if (old == 0) return POWERCUT_NOT_FOUND;
-  if (Has(Bug::kUpdateInPlace) && NodeAt(old)->value_size == value.size) {
-    value.CopyTo(const_cast<uint8_t*>(NodeAt(old)->value().data));
+  if (Has(Bug::kUpdateInPlace) && NodeAt(old)->item.value_size == value.size) {
+    value.CopyTo(const_cast<uint8_t*>(NodeAt(old)->item.value().data));
     PersistNode(old);
     return POWERCUT_OK;
   }
@@ -78,7 +78,7 @@ powercut_status Table::Erase(Bytes key) {
 powercut_status Table::Lookup(Bytes key, ValueRoom* value) {
   const uint64_t node = *FindLink(key);
   if (node == 0) return POWERCUT_NOT_FOUND;
-  value->Put(NodeAt(node)->value());
+  value->Put(NodeAt(node)->item.value());
   return POWERCUT_OK;
 }
 

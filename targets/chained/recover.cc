@@ -65,8 +65,7 @@ powercut_status Table::Recover() try {
 bool Table::IsNode(uint64_t offset) const {
   if (offset % pmem::kLine != 0 || !allocator_.Contains(offset, sizeof(Node))) return false;
   const Node* node = NodeAt(offset);
-  return node->key_size >= options_.least_key_size && node->key_size <= options_.key_size &&
-         node->value_size <= options_.value_size && allocator_.Contains(offset, node->size());
+  return options_.Takes(node->item.key_size, node->item.value_size) && allocator_.Contains(offset, node->size());
 }
 
 }  // namespace powercut::chained

@@ -47,16 +47,14 @@ static_assert(sizeof(Root) == pmem::kLine);
 
 struct Node {
   uint64_t next;
-  uint32_t key_size, value_size;  // the bytes of the key follow, then those of the value
+  ItemHeader item;
 
-  const uint8_t* bytes() const { return reinterpret_cast<const uint8_t*>(this + 1); }
-  Bytes key() const { return {bytes(), key_size}; }
-  Bytes value() const { return {bytes() + key_size, value_size}; }
-  uint64_t size() const { return sizeof(Node) + key_size + value_size; }
+  uint64_t size() const { return sizeof next + item.bytes(); }
 };
 
 class Table {
  public:
+  static constexpr ItemSizes kSizes = {.most_key = 1024, .most_value = 65536};
   POWERCUT_MIXED_SCHEME_TABLE(chained::Options);  // items.cc
   powercut_status Maintain(const char* command);  // expand.cc
   void Draw(Drawing* to) const;                   // draw.cc
@@ -69,14 +67,14 @@ class Table {
   template <typename Visit>
   void ForEachCopy(Bytes key, Visit visit) const {
     for (uint64_t at = *Head(key); at != 0; at = NodeAt(at)->next) {
-      if (NodeAt(at)->key() == key && visit(NodeAt(at)->key(), NodeAt(at)->value())) return;
+      if (NodeAt(at)->item.key() == key && visit(NodeAt(at)->item.key(), NodeAt(at)->item.value())) return;
     }
   }
   template <typename Visit>
   void Walk(uint64_t region, Visit visit) const {
     if (region == 0) return;
     for (uint64_t at = Heads()[region - 1]; at != 0; at = NodeAt(at)->next) {
-      if (visit(NodeAt(at)->key(), NodeAt(at)->value())) return;
+      if (visit(NodeAt(at)->item.key(), NodeAt(at)->item.value())) return;
     }
   }
 

@@ -13,18 +13,14 @@ constexpr OptionTable<Options> kOptions({
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
 });
 
-constexpr uint32_t kMostKey = 1024, kMostValue = 65536;
-
 }  // namespace
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
-  return ReadOptions(config, "chained", kOptions, out, ItemSizes{kMostKey, kMostValue});
+  return ReadOptions(config, "chained", kOptions, out, kSizes);
 }
 
 void Table::Traits(const Options&, powercut_traits* out) {
   out->checks_exists = 1;
-  out->most_key_size = kMostKey;
-  out->most_value_size = kMostValue;
   out->notes = "one thread";
   // Format writes no head, and of the allocator neither mark nor entries.
   out->needs_zeroed_pool = 1;

@@ -18,7 +18,7 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
   const auto number = [](uint64_t n) { return static_cast<unsigned long long>(n); };
   if (region != 0) {
     for (uint64_t at = Heads()[region - 1]; at != 0; at = NodeAt(at)->next) {
-      if (Head(NodeAt(at)->key()) == &Heads()[region - 1]) continue;
+      if (Head(NodeAt(at)->item.key()) == &Heads()[region - 1]) continue;
       return Broken(message, size, "bucket %llu: an item of another bucket is in its chain", number(region - 1));
     }
     return POWERCUT_OK;

@@ -4,28 +4,24 @@
 
 namespace powercut::clevel {
 
-bool Table::KeyEquals(uint64_t word, Bytes key) const { return KeyOf(word) == key; }
-
 uint64_t Table::NewItem(const Thread& thread, Bytes key, Bytes value, Bug unordered) {
   const ItemHeader sizes{key.size, value.size};
-  const uint64_t offset = allocator_.AllocateInto(&buffer(thread).item, ItemBytes(sizes), ArenaOf(thread));
+  const uint64_t offset = allocator_.AllocateInto(&buffer(thread).item, sizes.bytes(), ArenaOf(thread));
   if (offset == 0) return 0;
   auto* header = At<ItemHeader>(offset);
   SKIP_IF (Bug::kSizesLate) *header = sizes;
   value.CopyTo(key.CopyTo(header + 1));
-  if (!Has(unordered)) pmem::persist(header, Has(Bug::kFirstLineFlushed) ? sizeof sizes : ItemBytes(sizes));
+  if (!Has(unordered)) pmem::persist(header, Has(Bug::kFirstLineFlushed) ? sizeof sizes : sizes.bytes());
   DO_IF (Bug::kSizesLate) *header = sizes;
   return offset;
 }
 
-void Table::PersistItem(uint64_t offset) const {
-  pmem::persist(At<uint8_t>(offset), ItemBytes(*At<ItemHeader>(offset)));
-}
+void Table::PersistItem(uint64_t offset) const { pmem::persist(HeaderOf(offset), HeaderOf(offset)->bytes()); }
 
 // The planted bugs of an update in place. Copy-on-write keeps a value and its size together; two stores do not.
 bool Table::GrowInPlace(uint64_t item, Bytes value) const {
   const ItemHeader& header = *At<ItemHeader>(item);
-  const bool fits = ItemBytes({header.key_size, value.size}) <= allocator_.BytesOf(item);
+  const bool fits = ItemHeader{header.key_size, value.size}.bytes() <= allocator_.BytesOf(item);
   if (value.size <= header.value_size || !fits) return false;
   SetValueSize(item, value.size);
   SetValue(item, value);
@@ -47,7 +43,7 @@ void Table::SetValueSize(uint64_t item, uint32_t size) const {
 
 void Table::SetValue(uint64_t item, Bytes value) const {
   auto* header = At<ItemHeader>(item);
-  uint8_t* at = reinterpret_cast<uint8_t*>(header + 1) + header->key_size;
+  uint8_t* at = header->data() + header->key_size;
   value.CopyTo(at);
   pmem::persist(at, value.size);
 }

@@ -80,11 +80,6 @@ struct LevelHeader {
 };
 static_assert(sizeof(LevelHeader) == pmem::kLine);
 
-// The header of an item of variable length: the sizes, then the key, then the value.
-struct ItemHeader {
-  uint32_t key_size, value_size;
-};
-
 inline constexpr uint64_t kOffsetBits = 48;
 inline constexpr uint64_t kCountMask = (uint64_t{1} << kOffsetBits) - 1;
 inline constexpr uint64_t kMarkMask = 63;

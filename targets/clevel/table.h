@@ -23,6 +23,8 @@ namespace powercut::clevel {
 
 class Table {
  public:
+  // The geometry word has eight bits for the size of the longest key.
+  static constexpr ItemSizes kSizes = {.most_key = 255, .most_value = 65536};
   POWERCUT_MIXED_SCHEME_TABLE(clevel::Options);  // session.cc: each operation has a thread's record to itself
   powercut_status Maintain(const char* command);
   // Work() does one batch of rehashing thread `number`; only this thread calls Work() with its number. workers()
@@ -91,24 +93,15 @@ class Table {
   }
 
   // items.cc
-  // An item is its header, the key and the value; each item has sizes of its own.
-  const ItemHeader& HeaderOf(uint64_t word) const { return *At<ItemHeader>(OffsetIn(word)); }
-  Bytes KeyOf(uint64_t word) const {
-    return {At<uint8_t>(OffsetIn(word)) + sizeof(ItemHeader), HeaderOf(word).key_size};
-  }
-  Bytes ValueOf(uint64_t word) const {
-    const ItemHeader& header = HeaderOf(word);
-    return {At<uint8_t>(OffsetIn(word)) + sizeof header + header.key_size, header.value_size};
-  }
-  static uint64_t ItemBytes(const ItemHeader& header) {
-    return sizeof header + uint64_t{header.key_size} + header.value_size;
-  }
+  // Each item has sizes of its own.
+  const ItemHeader* HeaderOf(uint64_t word) const { return At<ItemHeader>(OffsetIn(word)); }
+  Bytes KeyOf(uint64_t word) const { return HeaderOf(word)->key(); }
+  Bytes ValueOf(uint64_t word) const { return HeaderOf(word)->value(); }
   // Whether an allocated block is large enough for the item that its header describes.
   bool HoldsItem(uint64_t offset) const {
     const uint64_t bytes = allocator_.BytesOf(offset);
-    return bytes >= sizeof(ItemHeader) && bytes >= ItemBytes(*At<ItemHeader>(offset));
+    return bytes >= sizeof(ItemHeader) && bytes >= HeaderOf(offset)->bytes();
   }
-  bool KeyEquals(uint64_t word, Bytes key) const;
   // The new item is durable, and named by the thread's buffer; 0: no room.
   uint64_t NewItem(const Thread& thread, Bytes key, Bytes value, Bug unordered);
   void PersistItem(uint64_t offset) const;
@@ -167,7 +160,7 @@ class Table {
         uint64_t* bucket = level.slots + index * options_.slots;
         for (uint32_t s = 0; s < options_.slots; ++s) {
           const uint64_t word = pmem::atomic_load(&bucket[s]);
-          if (word == 0 || word >> kOffsetBits != probe.tag() || !KeyEquals(word, key)) continue;
+          if (word == 0 || word >> kOffsetBits != probe.tag() || !(KeyOf(word) == key)) continue;
           if (visit(Place{&bucket[s], word, i, index})) return;
         }
       }

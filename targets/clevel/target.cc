@@ -32,13 +32,10 @@ constexpr OptionTable<Options> kOptions({
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
 });
 
-// The geometry word has eight bits for the size of the longest key.
-constexpr uint32_t kMostKey = 255, kMostValue = 65536;
-
 }  // namespace
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
-  const powercut_status status = ReadOptions(config, "clevel", kOptions, out, ItemSizes{kMostKey, kMostValue});
+  const powercut_status status = ReadOptions(config, "clevel", kOptions, out, kSizes);
   if (status != POWERCUT_OK) return status;
   if (out->concurrent && out->interleave != Interleave::kNone) {
     return BadConfig(config, "clevel takes interleave with concurrency=single only: threads interleave by themselves");
@@ -48,13 +45,10 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
 
 void Table::Traits(const Options& options, powercut_traits* out) {
   out->checks_exists = 1;
-  out->most_key_size = kMostKey;
-  out->most_value_size = kMostValue;
   out->copy_bound = 2;
   out->copy_citation =
       "Clevel hashing (ATC'20), 3.3: \"A crash during the data movement of rehashing may lead to duplicate items, "
-      "which "
-      "are fixed in future update (3.2.3) and deletion (3.2.4)\"";
+      "which are fixed in future update (3.2.3) and deletion (3.2.4)\"";
   out->thread_safe = options.concurrent ? 1 : 0;
   if (!options.concurrent) {
     out->notes = "one thread; steps of other threads happen between operations or, with the option interleave, inside";
@@ -63,13 +57,11 @@ void Table::Traits(const Options& options, powercut_traits* out) {
   } else {
     out->notes =
         "lock-free; as in the paper two insertions of one key may both succeed (3.2.2: \"each one of the duplicate "
-        "items "
-        "is correct\")";
+        "items is correct\")";
     out->read_uncommitted = 1;
     out->read_citation =
         "Clevel hashing (ATC'20), 4.5: \"clevel hashing has dirty reads, since there is no lock to isolate data. "
-        "Hence, "
-        "the isolation level is read uncommitted\"";
+        "Hence, the isolation level is read uncommitted\"";
   }
   // A fresh file is zeroes already. Without that, format would write every slot, buffer and entry a second time.
   out->needs_zeroed_pool = 1;

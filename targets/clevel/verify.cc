@@ -112,9 +112,8 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
     };
     if (MarksSlots() && (word & kMarkMask) != 0) return at("bears the mark of an operation that has ended");
     if (!HoldsItem(OffsetIn(word))) return at("names a block that is not allocated");
-    const auto* header = At<ItemHeader>(OffsetIn(word));
-    if (header->key_size < options_.least_key_size || header->key_size > options_.key_size ||
-        header->value_size > options_.value_size) {
+    const ItemHeader* header = HeaderOf(word);
+    if (!options_.Takes(header->key_size, header->value_size)) {
       return at("the item has other sizes than the table takes");
     }
     const Probe probe(KeyOf(word));

@@ -21,6 +21,8 @@ namespace powercut::cmap {
 
 class Table {
  public:
+  // Sizes are 16 and 24 bits of the geometry word.
+  static constexpr ItemSizes kSizes = {.most_key = 1024, .most_value = 65536};
   POWERCUT_MIXED_SCHEME_TABLE(cmap::Options);     // items.cc
   powercut_status Maintain(const char* command);  // buckets.cc
   void Draw(Drawing* to) const;                   // draw.cc

@@ -9,8 +9,7 @@ constexpr OptionTable<Options> kOptions({
     {"first_block=2|3|4|8|...: segments 1 to first_block - 1 share one block (8 in libpmemobj-cpp)",
      Number<&Options::first_block>(2, 8)},
     {"update=assign|replace: overwrite the value in place where it has room, under the log where several words change, "
-     "or "
-     "always put a new node in the place of the old one",
+     "or always put a new node in the place of the old one",
      Flag<&Options::replace, "replace">()},
     {"size=recount|logged: count the items at open, or keep their number in the transaction of each insert and erase",
      Flag<&Options::logged_size, "logged">()},
@@ -19,19 +18,14 @@ constexpr OptionTable<Options> kOptions({
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
 });
 
-// Sizes are 16 and 24 bits of the geometry word.
-constexpr uint32_t kMostKey = 1024, kMostValue = 65536;
-
 }  // namespace
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
-  return ReadOptions(config, "cmap", kOptions, out, ItemSizes{kMostKey, kMostValue});
+  return ReadOptions(config, "cmap", kOptions, out, kSizes);
 }
 
 void Table::Traits(const Options& options, powercut_traits* out) {
   out->checks_exists = 1;
-  out->most_key_size = kMostKey;
-  out->most_value_size = kMostValue;
   out->thread_safe = options.concurrent ? 1 : 0;
   out->notes = options.concurrent
                    ? "reader/writer locks of buckets and nodes, in the pool; a lock each of growth, undo log, allocator"

@@ -32,8 +32,7 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
   }
   for (uint64_t at = bucket->head; at != 0; at = NodeAt(at)->next) {
     const Node& node = *NodeAt(at);
-    if (node.key_size < options_.least_key_size || node.key_size > options_.key_size ||
-        node.value_size > options_.value_size) {
+    if (!options_.Takes(node.key_size, node.value_size)) {
       return Broken(message, size, "bucket %llu holds an item of other sizes than the table takes", number(index));
     }
     const uint64_t holder = Holder(Hash(KeyOf(at)));

@@ -23,6 +23,19 @@ struct Bytes {
   }
 };
 
+// The beginning of an item outside of its table, in the pool. The key's bytes follow, and then the value's.
+struct ItemHeader {
+  uint32_t key_size, value_size;
+
+  uint64_t bytes() const { return sizeof *this + uint64_t{key_size} + value_size; }  // of the whole item
+  // Of the header in the pool; a copy of a header has no bytes behind it.
+  uint8_t* data() { return reinterpret_cast<uint8_t*>(this + 1); }
+  const uint8_t* data() const { return reinterpret_cast<const uint8_t*>(this + 1); }
+  Bytes key() const { return {data(), key_size}; }
+  Bytes value() const { return {data() + key_size, value_size}; }
+};
+static_assert(sizeof(ItemHeader) == 8);
+
 inline Bytes ViewOf(powercut_bytes bytes) {
   return {static_cast<const uint8_t*>(bytes.data), static_cast<uint32_t>(bytes.size)};
 }

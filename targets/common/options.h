@@ -26,6 +26,7 @@
 
 #include "powercut/target.h"
 #include "targets/common/enum_names.h"
+#include "targets/common/scheme_table.h"
 
 namespace powercut {
 
@@ -186,9 +187,10 @@ class OptionTable {
     }
     out->key_size = static_cast<decltype(out->key_size)>(config.key_size);
     out->value_size = static_cast<decltype(out->value_size)>(config.value_size);
-    // A caller of an earlier ABI leaves it 0: all keys have one size then.
+    // A caller of an earlier ABI leaves them 0: all keys have one size then, and all values.
     if constexpr (requires { out->least_key_size; }) {
       out->least_key_size = config.least_key_size != 0 ? config.least_key_size : config.key_size;
+      out->least_value_size = config.least_value_size != 0 ? config.least_value_size : config.value_size;
     }
     return POWERCUT_OK;
   }
@@ -255,13 +257,6 @@ inline int IndexOf(const char* const* list, const char* name) {
 
 // The variants of a scheme of a paper; the first one where none was named.
 inline constexpr const char* kVariants[] = {"published", "hardened", nullptr};
-
-// The sizes of keys and values that a scheme takes.
-struct ItemSizes {
-  uint32_t most_key, most_value;
-  bool words = false;  // exactly 8 bytes each
-};
-inline constexpr ItemSizes kWords = {.most_key = 8, .most_value = 8, .words = true};
 
 inline powercut_status CheckSizes(const powercut_config& config, const char* scheme, ItemSizes sizes) {
   const uint32_t key = config.key_size, value = config.value_size;

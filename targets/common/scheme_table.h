@@ -12,12 +12,28 @@ namespace powercut {
 
 class Drawing;
 
+// The sizes of keys and values that a scheme takes.
+struct ItemSizes {
+  uint32_t most_key, most_value;
+  bool words = false;  // exactly 8 bytes each
+};
+inline constexpr ItemSizes kWords = {.most_key = 8, .most_value = 8, .words = true};
+
 struct SchemeOptions {
   bool hardened = false;
   // In bytes; with mixed sizes, of the longest key and of the longest value.
   uint32_t key_size = 8;
   uint32_t value_size = 8;
-  uint32_t least_key_size = 8;  // of the shortest key
+  // Of the shortest ones.
+  uint32_t least_key_size = 8;
+  uint32_t least_value_size = 8;
+
+  bool are_mixed() const { return least_key_size != key_size || least_value_size != value_size; }
+  // Whether the table was opened for items of these sizes.
+  bool TakesKey(uint64_t size) const { return size >= least_key_size && size <= key_size; }
+  bool Takes(uint64_t key, uint64_t value) const {
+    return TakesKey(key) && value >= least_value_size && value <= value_size;
+  }
 };
 
 }  // namespace powercut
@@ -26,7 +42,7 @@ struct SchemeOptions {
 // next two, and verify.cc Verify(); a comment beside the line says where the operations are.
 #define POWERCUT_SCHEME_TABLE(OptionsOfTable) \
   POWERCUT_SCHEME_TABLE_OF(OptionsOfTable, const uint8_t*, const uint8_t*, uint8_t*)
-// Declares them for a table of mixed sizes (ABI.md, "Sizes").
+// Declares them for a table of mixed sizes (ABI.md, "Sizes"), which also has a constant kSizes, an ItemSizes.
 #define POWERCUT_MIXED_SCHEME_TABLE(OptionsOfTable) POWERCUT_SCHEME_TABLE_OF(OptionsOfTable, Bytes, Bytes, ValueRoom*)
 
 #define POWERCUT_SCHEME_TABLE_OF(OptionsOfTable, Key, Value, Found)                     \

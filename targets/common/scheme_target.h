@@ -20,7 +20,7 @@
 //   powercut_status Verify(uint64_t region, char* message, size_t size);
 //
 // A table of mixed sizes (ABI.md, "Sizes") takes and visits keys and values as `Bytes`. Lookup puts the value that it
-// finds into a `ValueRoom`. The Options have least_key_size; key_size and value_size are the longest sizes.
+// finds into a `ValueRoom`. The Options are SchemeOptions, and `kSizes` has the longest sizes of any run.
 // A table of counters (ABI.md, "Counters") has Increment(key, delta) in the place of Insert and Update.
 #ifndef POWERCUT_TARGETS_COMMON_SCHEME_TARGET_H_
 #define POWERCUT_TARGETS_COMMON_SCHEME_TARGET_H_
@@ -105,7 +105,7 @@ class SchemeTarget {
   // Checked here, once: inside a table every key and value has a size that it was opened for.
   static bool IsKey(powercut_table* table, powercut_bytes key) {
     const Options& options = Of(table)->options();
-    if constexpr (kMixesSizes) return key.size >= options.least_key_size && key.size <= options.key_size;
+    if constexpr (kMixesSizes) return options.TakesKey(key.size);
     return key.size == options.key_size;
   }
   // Returns the answer of an insert or update of an item that the table does not take; OK if it takes the item.
@@ -113,9 +113,10 @@ class SchemeTarget {
     const Options& options = Of(table)->options();
     if constexpr (kMixesSizes) {
       if (key.size > options.key_size || value.size > options.value_size) return POWERCUT_TOO_LARGE;
+      return options.Takes(key.size, value.size) ? POWERCUT_OK : POWERCUT_UNSUPPORTED;
+    } else {
+      return IsKey(table, key) && value.size == options.value_size ? POWERCUT_OK : POWERCUT_UNSUPPORTED;
     }
-    const bool fits = IsKey(table, key) && (kMixesSizes || value.size == options.value_size);
-    return fits ? POWERCUT_OK : POWERCUT_UNSUPPORTED;
   }
 
   static powercut_status Traits(const powercut_config* config, powercut_traits* out) {
@@ -124,7 +125,11 @@ class SchemeTarget {
     if (status != POWERCUT_OK) return status;
     *out = powercut_traits{};
     out->copy_bound = 1;
-    if constexpr (kMixesSizes) out->mixed_sizes = 1;
+    if constexpr (kMixesSizes) {
+      out->mixed_sizes = 1;
+      out->most_key_size = Table::kSizes.most_key;
+      out->most_value_size = Table::kSizes.most_value;
+    }
     Table::Traits(options, out);
     return POWERCUT_OK;
   }

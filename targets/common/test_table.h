@@ -36,11 +36,13 @@ class TestTable {
  public:
   using Settings = std::vector<std::pair<std::string, std::string>>;
 
+  // `least_value_size`: where values differ in size, of the shortest one; 0: all have one size.
   TestTable(const powercut_target* target, std::string variant, Settings settings, uint32_t key_size,
-            uint32_t value_size, uint64_t pool_size)
+            uint32_t value_size, uint64_t pool_size, uint32_t least_value_size = 0)
       : target_(target), variant_(std::move(variant)), settings_(std::move(settings)) {
     for (const auto& [key, value] : settings_) options_.push_back({key.c_str(), value.c_str()});
     config_ = ConfigOf(variant_.c_str(), options_.data(), options_.size(), key_size, value_size, error_, sizeof error_);
+    if (least_value_size != 0) config_.least_value_size = least_value_size;
     pool_.size = pool_size;
     void* at = mmap(nullptr, pool_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) throw std::runtime_error("mmap of the test pool failed");

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "targets/common/scheme_table.h"
+
 namespace powercut::level {
 
 // Each bug is a small change of `hardened` at the place that tests for it.
@@ -67,8 +69,7 @@ enum class ItemBug : uint8_t {
 
 enum class Layout : uint8_t { kAuto, k16x15, k8x8, kCount };
 
-struct Options {
-  bool hardened;
+struct Options : SchemeOptions {
   bool opportunistic;
   bool traditional;
   bool b2t;
@@ -83,9 +84,6 @@ struct Options {
   uint8_t wide = 1;  // layout 16x15; 0: layout 8x8
   uint8_t slots;
   uint8_t top_log2;
-  uint32_t key_size = 16;
-  uint32_t value_size = 15;
-  uint32_t least_key_size = 16;
 };
 
 }  // namespace powercut::level

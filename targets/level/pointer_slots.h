@@ -18,13 +18,6 @@ namespace powercut::level {
 
 inline constexpr uint64_t kMagic = 0x3152544c564c4350;  // "PCLVLTR1"
 
-// An item in the pool begins with its sizes; its key and its value follow.
-struct ItemHeader {
-  uint32_t key_size, value_size;
-
-  uint64_t bytes() const { return sizeof *this + uint64_t{key_size} + value_size; }
-};
-
 // An item as an operation carries it: the word of its slot, and the key that is searched for.
 struct Item {
   alignas(8) uint8_t bytes[sizeof(uint64_t)] = {};
@@ -73,10 +66,8 @@ struct Geometry : Tokens {
     return pmem::atomic_load(WordAt(slot)) & ((uint64_t{1} << kOffsetBits) - 1);
   }
   ItemHeader* ItemAt(uint64_t offset) const { return reinterpret_cast<ItemHeader*>(base + offset); }
-  Bytes KeyOf(uint64_t offset) const { return {base + offset + sizeof(ItemHeader), ItemAt(offset)->key_size}; }
-  Bytes ValueOf(uint64_t offset) const {
-    return {base + offset + sizeof(ItemHeader) + ItemAt(offset)->key_size, ItemAt(offset)->value_size};
-  }
+  Bytes KeyOf(uint64_t offset) const { return ItemAt(offset)->key(); }
+  Bytes ValueOf(uint64_t offset) const { return ItemAt(offset)->value(); }
   Bytes KeyAt(const uint8_t* slot) const { return KeyOf(OffsetAt(slot)); }
   Bytes ValueAt(const uint8_t* slot) const { return ValueOf(OffsetAt(slot)); }
 

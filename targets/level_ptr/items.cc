@@ -7,7 +7,6 @@ namespace powercut::level_ptr {
 
 using level::Geometry;
 using level::Item;
-using level::ItemHeader;
 
 Item Table::KeyItem(Bytes key) {
   Item item;
@@ -69,7 +68,7 @@ bool Table::Overwrite(uint64_t item, Bytes value) {
   if (!Has(ItemBug::kOverwriteLength) && !Has(ItemBug::kOverwriteBytes)) return false;
   ItemHeader* header = geometry_.ItemAt(item);
   if (ItemHeader{header->key_size, value.size}.bytes() > allocator_.BytesOf(item)) return false;
-  uint8_t* bytes = reinterpret_cast<uint8_t*>(header + 1) + header->key_size;
+  uint8_t* bytes = header->data() + header->key_size;
   DO_IF (ItemBug::kOverwriteLength) pmem::atomic_store(&header->value_size, value.size);
   DO_IF (ItemBug::kOverwriteLength) pmem::persist(&header->value_size, sizeof header->value_size);
   value.CopyTo(bytes);

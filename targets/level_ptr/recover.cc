@@ -8,7 +8,6 @@
 namespace powercut::level_ptr {
 
 using level::Item;
-using level::ItemHeader;
 
 powercut_status Table::Format(powercut_pool pool, const Options& options) {
   return level::Table::Format(pool, options);
@@ -32,7 +31,7 @@ bool Table::HoldsItem(uint64_t offset) const {
   const uint64_t bytes = allocator_.BytesOf(offset);
   if (bytes < sizeof(ItemHeader)) return false;
   const ItemHeader* header = geometry_.ItemAt(offset);
-  return header->key_size <= options_.key_size && header->value_size <= options_.value_size && header->bytes() <= bytes;
+  return options_.Takes(header->key_size, header->value_size) && header->bytes() <= bytes;
 }
 
 // A block that holds no item, or an item that is not durable, has no slot: its bytes are no key of a slot that points

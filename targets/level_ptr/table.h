@@ -19,6 +19,8 @@ using level::ItemBug;
 
 class Table : public level::Table {
  public:
+  // The geometry word has 16 bits for the size of the longest key.
+  static constexpr ItemSizes kSizes = {.most_key = 4096, .most_value = 65536};
   POWERCUT_MIXED_SCHEME_TABLE(level::Options);  // items.cc
   bool Reaches(uint64_t offset);                // recover.cc
 

@@ -15,9 +15,6 @@ constexpr OptionTable<Options> kOptions({
     {EnumLine<ItemBug, "bug", "a planted bug">(), Named<&Options::item_bug>()},
 });
 
-// The geometry word has 16 bits for the size of the longest key.
-constexpr uint32_t kMostKey = 4096, kMostValue = 65536;
-
 }  // namespace
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
@@ -28,17 +25,13 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
                        "freed may still be read by another thread");
     }
   }
-  const powercut_status status = ReadOptions(config, "level_ptr", kOptions, out, ItemSizes{kMostKey, kMostValue});
+  const powercut_status status = ReadOptions(config, "level_ptr", kOptions, out, kSizes);
   // The algorithm has this bug, for items in their slots, as well.
   if (out->item_bug == ItemBug::kEraseFirstCopy) out->bug = level::Bug::kEraseFirstCopy;
   return status;
 }
 
-void Table::Traits(const Options& options, powercut_traits* out) {
-  level::Table::Traits(options, out);
-  out->most_key_size = kMostKey;
-  out->most_value_size = kMostValue;
-}
+void Table::Traits(const Options& options, powercut_traits* out) { level::Table::Traits(options, out); }
 
 POWERCUT_SCHEME_TARGET(
     "level_ptr", kOptions.lines, "Level hashing with items out of the table: slots of a summary and a pointer",

@@ -11,7 +11,6 @@ powercut_status Table::Insert(Bytes key, Bytes value) { return Put(key, value, t
 powercut_status Table::Update(Bytes key, Bytes value) { return Put(key, value, false); }
 
 powercut_status Table::Put(Bytes key, Bytes value, bool may_insert) {
-  if (!options_.pointer && value.size != options_.value_size) return POWERCUT_UNSUPPORTED;
   const Home home = HomeOf(key);
   WriteLock lock;
   for (;;) {
@@ -52,7 +51,7 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
   uint64_t word = 0, stale = 0;
   const WriteLock pool(options_.pointer ? PoolLock() : nullptr);
   if (options_.pointer) {
-    uint64_t bytes = ItemBytes({key.size, value.size});
+    uint64_t bytes = ItemHeader{key.size, value.size}.bytes();
     DO_IF (Bug::kItemCellShort) bytes -= sizeof(ItemHeader);
     if (old_slot != kNoSlot) stale = bucket->slots[old_slot].value;
     if (stale != 0 && Has(Bug::kItemReallocated)) items_.Release(std::exchange(stale, 0));

@@ -64,9 +64,9 @@ void Table::FillCell(uint64_t cell, Bytes key, Bytes value) {
 
 // Starts the write-back of an item, the new version of the one in `stale` if that is not 0.
 void Table::FlushCell(uint64_t cell, [[maybe_unused]] uint64_t stale) const {
-  uint64_t bytes = ItemBytes(HeaderOf(cell));
+  uint64_t bytes = HeaderOf(cell).bytes();
   DO_IF (Bug::kItemSizesAlone) bytes = sizeof(ItemHeader);
-  DO_IF (Bug::kItemOldSize) bytes = ItemBytes(HeaderOf(stale != 0 ? stale : cell));
+  DO_IF (Bug::kItemOldSize) bytes = HeaderOf(stale != 0 ? stale : cell).bytes();
   pmem::flush(HeaderWord(cell), bytes);
 }
 

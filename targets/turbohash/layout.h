@@ -61,12 +61,6 @@ struct Descriptor {
 };
 static_assert(sizeof(Descriptor) == 32 && pmem::kLine % sizeof(Descriptor) == 0);
 
-// Pointer mode: the first word of a cell; key and value follow it. The word is read and written at once.
-struct ItemHeader {
-  uint32_t key_size, value_size;
-};
-static_assert(sizeof(ItemHeader) == 8);
-
 // Pointer mode: which cells the operation under way takes and gives back (items.cc). Valid while `slot` is not 0.
 struct ItemLog {
   uint64_t slot;   // pool offset of the slot that the operation changes

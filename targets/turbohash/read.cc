@@ -91,7 +91,7 @@ void Table::LoadTags(const Bucket* bucket, uint64_t* tags) {
 
 bool Table::CellHolds(uint64_t cell, Bytes key) const {
   if (HeaderOf(cell).key_size != key.size) return false;
-  uint8_t found[kMostKey];
+  uint8_t found[kSizes.most_key];
   CopyWords(cell + sizeof(ItemHeader), key.size, found);
   return std::memcmp(found, key.data, key.size) == 0;
 }

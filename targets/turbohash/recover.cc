@@ -13,7 +13,7 @@ namespace powercut::turbohash {
 Table::Table(powercut_pool pool, const Options& options)
     : pool_(pool), options_(options), unit_(sizeof(Bucket) << options.buckets_log2), item_begin_(pool.size) {
   if (options.pointer) {
-    const uint64_t cell = ItemHeap::CellSize(ItemBytes({options.key_size, options.value_size}));
+    const uint64_t cell = ItemHeap::CellSize(ItemHeader{options.key_size, options.value_size}.bytes());
     const uint64_t least = std::min<uint64_t>(pool.size / 2, 16 << 10);
     item_begin_ = std::max(pool.size / (64 + cell) * 64, least) & ~(pmem::kLine - 1);
     items_ = ItemHeap(pool, item_begin_);

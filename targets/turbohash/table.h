@@ -22,9 +22,6 @@
 
 namespace powercut::turbohash {
 
-inline constexpr uint32_t kMostKey = 255;
-inline constexpr uint32_t kMostValue = 65535;
-
 // A shard in the DRAM mirror of the directory: the paper's 8-byte ShardMeta (3.7).
 class Shard {
  public:
@@ -66,6 +63,7 @@ struct Path {
 
 class Table {
  public:
+  static constexpr ItemSizes kSizes = {.most_key = 255, .most_value = 65535};
   POWERCUT_MIXED_SCHEME_TABLE(turbohash::Options);  // insert.cc, erase.cc, search.cc
   powercut_status Maintain(const char* command);    // resize.cc
   void Draw(Drawing* to) const;                     // draw.cc
@@ -176,8 +174,8 @@ class Table {
   void PersistSlot(const Bucket* bucket, uint32_t slot) const;
   static void Commit(Bucket* bucket, Meta meta);
 
-  // items.cc and its inlined parts. Sizes that a bug or a damaged pool made are cut off at the end of the pool.
-  static uint64_t ItemBytes(ItemHeader sizes) { return sizeof sizes + uint64_t{sizes.key_size} + sizes.value_size; }
+  // items.cc and its inlined parts. A cell begins with an ItemHeader, a word that is read and written at once. Sizes
+  // that a bug or a damaged pool made are cut off at the end of the pool.
   uint64_t* HeaderWord(uint64_t cell) const { return reinterpret_cast<uint64_t*>(pool_.base + cell); }
   ItemHeader HeaderOf(uint64_t cell) const { return std::bit_cast<ItemHeader>(pmem::atomic_load(HeaderWord(cell))); }
   Bytes BytesAt(uint64_t offset, uint32_t size) const {

@@ -32,10 +32,8 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
   if (!HasTags(out->tags)) {
     return BadConfig(config, "this CPU cannot do tags=%s; tags=auto takes what it can do", NameOf(out->tags));
   }
-  const bool mixed = out->least_key_size != config.key_size ||
-                     (config.least_value_size != 0 && config.least_value_size != config.value_size);
-  out->pointer = out->pointer || mixed || config.key_size > 8 || config.value_size > 8;
-  return CheckSizes(config, "turbohash", {kMostKey, kMostValue});
+  out->pointer = out->pointer || out->are_mixed() || config.key_size > 8 || config.value_size > 8;
+  return CheckSizes(config, "turbohash", kSizes);
 }
 
 void Table::Traits(const Options& options, powercut_traits* out) {
@@ -44,8 +42,6 @@ void Table::Traits(const Options& options, powercut_traits* out) {
   out->checks_exists = options.ChecksExists() ? 1 : 0;
   // Format would otherwise write every bucket, the directory's second sets and the bits of the cells.
   out->needs_zeroed_pool = 1;
-  out->most_key_size = kMostKey;
-  out->most_value_size = kMostValue;
 }
 
 POWERCUT_SCHEME_TARGET(

@@ -114,7 +114,7 @@ TEST(TurboHashRebuild, TakesTheNextSizeWhereAnItemWouldFallOutOfItsScope) {
 // and reopened pools. Verify compares each item with its cell's length.
 TEST(TurboHashSizes, AgreeWithAMap) {
   const powercut_target* target = powercut_target_entry(POWERCUT_TARGET_ABI);
-  TestTable table(target, "hardened", {{"items", "pointer"}, {"shards", "2"}, {"buckets", "1"}}, 16, 300, 1 << 16);
+  TestTable table(target, "hardened", {{"items", "pointer"}, {"shards", "2"}, {"buckets", "1"}}, 16, 300, 1 << 16, 1);
   ASSERT_EQ(table.Format(), POWERCUT_OK);
   ASSERT_EQ(table.Open(), POWERCUT_OK);
   const auto bytes = [](const std::string& text) { return powercut_bytes{text.data(), text.size()}; };

@@ -57,7 +57,7 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
     if (options_.pointer) {
       if (!items_.Names(item.value)) return broken(slot, "its pointer names no cell");
       if (!items_.IsTaken(item.value)) return broken(slot, "its cell is not allocated");
-      if (ItemBytes(HeaderOf(item.value)) > items_.BytesOf(item.value)) {
+      if (HeaderOf(item.value).bytes() > items_.BytesOf(item.value)) {
         return broken(slot, "its item is longer than the item's cell");
       }
       const Bytes key = KeyIn(item.value);
