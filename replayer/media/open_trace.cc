@@ -39,8 +39,8 @@ void check_shape(const JsonField& metadata) {
   if (there(edits, "recovery")) edits["recovery"].items();
 }
 
-// One size, or a pair of the least and the most (tracer/record/plan.cc).
-RecordSizes::Range sizes_of(const JsonField& sizes) {
+// A plan writes a number where all have one size, or else a pair of the least and the most (tracer/record/plan.cc).
+SizeRange sizes_of(const JsonField& sizes) {
   if (!sizes.json().is_array()) return {sizes.number(), sizes.number()};
   const auto pair = sizes.items();
   if (pair.size() != 2) throw sizes.wrong("a size, or a pair of the least size and the most");

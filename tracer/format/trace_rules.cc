@@ -7,11 +7,9 @@ namespace {
 
 bool has_value(OpKind kind) { return kind == OpKind::kInsert || kind == OpKind::kUpdate || kind == OpKind::kIncrement; }
 
-std::string sizes_differ(const char* what, uint64_t found, RecordSizes::Range wanted) {
-  std::string sizes = std::to_string(wanted.least);
-  if (wanted.most != wanted.least) sizes += " to " + std::to_string(wanted.most);
+std::string sizes_differ(const char* what, uint64_t found, SizeRange wanted) {
   return std::string("begins an operation with a ") + what + " of " + std::to_string(found) +
-         " bytes, and its plan says " + sizes;
+         " bytes, and its plan says " + wanted.text();
 }
 
 }  // namespace

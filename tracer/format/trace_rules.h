@@ -11,17 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "tracer/format/size_range.h"
 #include "tracer/format/trace.h"
 
 namespace powercut {
 
-// The sizes that a target was configured with, in bytes.
+// The sizes that a target was configured with.
 struct RecordSizes {
-  struct Range {
-    uint64_t least = 0, most = 0;
-    bool has(uint64_t size) const { return size >= least && size <= most; }
-  };
-  Range key, value;
+  SizeRange key, value;
 };
 
 class TraceRules {

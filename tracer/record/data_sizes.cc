@@ -9,8 +9,8 @@ namespace {
 constexpr uint64_t kProbeSerial = kMaxKeyId - 1;
 
 uint32_t drawn(SizeRange range, uint64_t number, uint64_t seed) {
-  if (range.is_one()) return range.most;
-  return range.least + static_cast<uint32_t>(mix(mix(number) + seed) % (range.most - range.least + 1));
+  if (range.is_one()) return static_cast<uint32_t>(range.most);
+  return static_cast<uint32_t>(range.least + mix(mix(number) + seed) % (range.most - range.least + 1));
 }
 
 }  // namespace

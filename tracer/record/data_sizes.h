@@ -5,14 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace powercut {
+#include "tracer/format/size_range.h"
 
-// Bytes, both ends included.
-struct SizeRange {
-  uint32_t least = 0, most = 0;
-  bool is_one() const { return least == most; }
-  bool has(uint64_t size) const { return size >= least && size <= most; }
-};
+namespace powercut {
 
 // Every key has one size for the whole run, which its id and the seed give. Every value has a size of its own, which
 // its serial and the seed give, unless the step that writes the value says its size.

@@ -250,7 +250,7 @@ void refuse_open_steps(const std::vector<Step>& steps, const std::string& at) {
   }
 }
 
-// One operation, of which there is one of several.
+// A step that is one of several operations; the explorer chooses which.
 Step parse_any(Object object) {
   Step step;
   step.kind = StepKind::kAny;
@@ -366,20 +366,21 @@ void check_threads(const std::vector<Phase>& phases, const std::string& at) {
   }
 }
 
-// One size, or a pair of the least and the most. Eight bytes tell every key, and every value, from every other: mix()
-// is a bijection of 64 bits. Shorter values may coincide; only a scenario that draws sizes has values so short.
-SizeRange parse_sizes(Object& object, const char* key, uint32_t least_drawn) {
+// A plan writes a number where all have one size, or else a pair of the least and the most. Eight bytes tell every key,
+// and every value, from every other: mix() is a bijection of 64 bits. Shorter values may coincide; only a scenario that
+// draws sizes has values so short.
+SizeRange parse_sizes(Object& object, const char* key, uint64_t least_drawn) {
   const Json& sizes = object.take(key);
   const auto size = [&](const Json& value, const std::string& at, uint64_t least) {
-    return static_cast<uint32_t>(Object::number_of(value, at, least, layout::kMaxOperationBytes));
+    return Object::number_of(value, at, least, layout::kMaxOperationBytes);
   };
   const std::string at = object.path(key);
   if (!sizes.is_array()) {
-    const uint32_t one = size(sizes, at, kMinIdentityBytes);
+    const uint64_t one = size(sizes, at, kMinIdentityBytes);
     return {one, one};
   }
   if (sizes.size() != 2) throw PlanProblem{at, "this must be a size, or a pair of the least size and the most"};
-  const uint32_t least = size(sizes[0], at + "[0]", least_drawn);
+  const uint64_t least = size(sizes[0], at + "[0]", least_drawn);
   return {least, size(sizes[1], at + "[1]", least)};
 }
 

@@ -30,12 +30,6 @@ powercut_status no_update(powercut_table*, powercut_bytes, powercut_bytes) { ret
 powercut_status no_erase(powercut_table*, powercut_bytes) { return POWERCUT_UNSUPPORTED; }
 powercut_status no_increment(powercut_table*, powercut_bytes, int64_t) { return POWERCUT_UNSUPPORTED; }
 
-// "15", or "8 to 64".
-std::string text_of(SizeRange sizes) {
-  return sizes.is_one() ? std::to_string(sizes.most)
-                        : std::to_string(sizes.least) + " to " + std::to_string(sizes.most);
-}
-
 int64_t delta_of(powercut_bytes value) {
   int64_t delta = 0;
   std::memcpy(&delta, value.data, std::min(value.size, sizeof delta));
@@ -50,12 +44,12 @@ TargetConfig::TargetConfig(std::string variant, std::vector<std::pair<std::strin
   config_ = {.variant = variant_.c_str(),
              .options = options_.data(),
              .option_count = options_.size(),
-             .key_size = sizes.key.most,
-             .value_size = sizes.value.most,
+             .key_size = static_cast<uint32_t>(sizes.key.most),
+             .value_size = static_cast<uint32_t>(sizes.value.most),
              .error = error_,
              .error_size = sizeof error_,
-             .least_key_size = sizes.key.least,
-             .least_value_size = sizes.value.least};
+             .least_key_size = static_cast<uint32_t>(sizes.key.least),
+             .least_value_size = static_cast<uint32_t>(sizes.value.least)};
 }
 
 std::string TargetConfig::problem() const { return {error_, strnlen(error_, sizeof error_)}; }
@@ -173,7 +167,7 @@ std::optional<EngineError> TargetLibrary::refused_sizes(const powercut_traits& t
     return error;
   };
   if (sizes.are_mixed() && traits.mixed_sizes == 0) {
-    return refused("the scenario has keys of " + text_of(sizes.key) + " bytes and values of " + text_of(sizes.value) +
+    return refused("the scenario has keys of " + sizes.key.text() + " bytes and values of " + sizes.value.text() +
                        " bytes, and the target takes one size of each (traits.mixed_sizes is 0)",
                    "keys and values of mixed sizes");
   }
@@ -209,7 +203,7 @@ Result<powercut_traits> TargetLibrary::configure(const std::string& expected_nam
   if (status != POWERCUT_OK) {
     // Names both sizes: a target says only that it refuses the pair, and not which size is at fault.
     const std::string sizes =
-        "keys of " + text_of(config.sizes().key) + " bytes and values of " + text_of(config.sizes().value) + " bytes";
+        "keys of " + config.sizes().key.text() + " bytes and values of " + config.sizes().value.text() + " bytes";
     const std::string sentence = config.problem();
     EngineError error =
         usage_error("the target refuses this configuration, with " + sizes + ": " +
