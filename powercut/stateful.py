@@ -59,7 +59,7 @@ _REFUSED_AT_FIRST = 30
 _OTHERS = "..."
 _MAINTAIN = "maintain"
 _T = TypeVar("_T")
-#: One operation as it is drawn: its name, and its key or command; a write whose size was drawn has it as the last part.
+#: A drawn operation: its name, and its key or command. The last part of a write is its size, if the size was drawn.
 _Drawn = tuple[Any, ...]
 
 

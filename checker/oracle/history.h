@@ -29,8 +29,8 @@ bool is_sync_command(OpKind kind, std::string_view text);
 struct KeyHistory {
   std::string bytes;
   std::optional<uint64_t> id;  // the scenario's key id, when the bytes are one's
-  std::vector<std::string>
-      written;  // every value ever written to this key, in order; equal short values, and sums, once
+  // Every value ever written to this key, in order. Equal short values, and sums, stand once.
+  std::vector<std::string> written;
   absl::flat_hash_map<int64_t, int32_t> sums;  // of a counter: index in `written`
   int32_t acknowledged = kAbsent;              // index into `written`, or kAbsent
   // An operation that has not returned, or whose end the power cut of a scenario took: its state is legal as well.

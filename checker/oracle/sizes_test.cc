@@ -77,7 +77,7 @@ class HistoryOfSizes {
     history_.apply(event);
   }
 
-  // One operation: it is acknowledged, refused for want of room, or interrupted and then looked for.
+  // Does an operation, which is acknowledged, refused for want of room, or interrupted and then looked for.
   void step() {
     const bool there = plain_.legal() != std::set<PlainKey::Contents>{std::nullopt};
     const OpKind kind = !there ? OpKind::kInsert : below(3) == 0 ? OpKind::kErase : OpKind::kUpdate;

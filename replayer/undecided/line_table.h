@@ -1,5 +1,5 @@
-// The table of lines of the pool, with the data that executor, log and follower keep of each line. One entry has it
-// all: a query touches many lines, and each line is a miss of the cache.
+// The table of lines of the pool, with the data that executor, log and follower keep of each line. All data of a
+// line lies in one entry: a query touches many lines, and each line is a miss of the cache.
 #ifndef POWERCUT_REPLAYER_UNDECIDED_LINE_TABLE_H_
 #define POWERCUT_REPLAYER_UNDECIDED_LINE_TABLE_H_
 

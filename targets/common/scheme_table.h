@@ -24,7 +24,7 @@ struct SchemeOptions {
   // In bytes; with mixed sizes, of the longest key and of the longest value.
   uint32_t key_size = 8;
   uint32_t value_size = 8;
-  // Of the shortest ones.
+  // The sizes of the shortest key and of the shortest value.
   uint32_t least_key_size = 8;
   uint32_t least_value_size = 8;
 

@@ -74,7 +74,7 @@ class ExpectedOutputs {
   std::map<uint64_t, Outcomes> failed_;  // there, with nothing lost
   SerialOrders orders_;
   std::map<SerialOrders::Node, Outcomes> in_order_;
-  // Outcomes by the name of the history. One thread asks.
+  // Outcomes by the name of the history. Only the thread that judges asks for them.
   mutable std::map<uint64_t, std::vector<const ProgramOutcome*>> known_;
 };
 
