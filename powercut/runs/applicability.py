@@ -12,7 +12,7 @@ from typing import Any
 from powercut.base.errors import NotApplicable, PowercutError, UsageError
 from powercut.runs.run_request import Request
 
-#: Scenarios that a sentence names.
+#: Scenarios, or targets, that a sentence names.
 _SHOWN = 12
 
 
@@ -55,10 +55,16 @@ def set_aside(request: Request, error: NotApplicable) -> SetAside | None:
 
 
 def sentences(aside: Sequence[SetAside]) -> list[str]:
-    """One line a target: "2 built-in scenarios do not apply to ledger:default: map_update, map_churn need update."."""
+    """Lines such as "2 built-in scenarios do not apply to ledger:default: map_update, map_churn need update.".
+
+    Targets that lack the same abilities for the same scenarios share a line.
+    """
+    targets: dict[tuple[int, str], list[str]] = {}
+    for name, items in _grouped(aside).items():
+        targets.setdefault((len(items), _reasons(items)), []).append(name)
     return [
-        f"{len(items)} built-in scenario{'s do' if len(items) > 1 else ' does'} not apply to {name}: {_reasons(items)}."
-        for name, items in _grouped(aside).items()
+        f"{count} built-in scenario{'s do' if count > 1 else ' does'} not apply to {_names(names)}: {reasons}."
+        for (count, reasons), names in targets.items()
     ]
 
 

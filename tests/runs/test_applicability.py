@@ -7,6 +7,7 @@ import pytest
 
 from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
+from powercut.runs.applicability import SetAside, sentences
 
 EVERY = '["*"]'
 LINE = "2 built-in scenarios do not apply to level:published: unfit_one, unfit_two need update."
@@ -20,6 +21,16 @@ def test_a_target_without_update_is_no_error(house: Any, capsys: pytest.CaptureF
         assert main(["run", "level:published", *arguments]) == ExitCode.CLEAN, arguments
         told = capsys.readouterr()
         assert (told.out + told.err).count(LINE) == 1, told
+
+
+def test_targets_that_lack_the_same_share_a_line() -> None:
+    aside = [SetAside(target=f"t{n}", variant="default", scenario="sizes", needs="mixed sizes") for n in range(30)]
+    aside.append(SetAside(target="t0", variant="default", scenario="churn", needs="update"))
+    assert sentences(aside) == [
+        "2 built-in scenarios do not apply to t0:default: sizes needs mixed sizes; churn needs update.",
+        f"1 built-in scenario does not apply to {', '.join(f't{n}:default' for n in range(1, 13))} and 17 more: "
+        "sizes needs mixed sizes.",
+    ]
 
 
 def test_json_names_what_does_not_apply(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
