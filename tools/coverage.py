@@ -74,7 +74,8 @@ def measure(scheme: str) -> tuple[Lines, ...]:
     with tempfile.TemporaryDirectory(prefix="powercut-coverage-") as name:
         folder = Path(name)
         # Threads are scheduled by hooks, which this library does not have.
-        alone = [item for item in catalog.core(target.name) if item.content.race is None]
+        fitting = [item for item in catalog.core(target.name) if target.takes(item.content)]
+        alone = [item for item in fitting if item.content.race is None]
         for number, item in enumerate(alone):
             for variant in target.default_variants:
                 wanted = plan.build(target, variant=variant, scenario=item, seed=1)

@@ -89,14 +89,17 @@ def subjects() -> Iterator[Subject]:
     yield from known_good()
 
 
+def core_of(target: str) -> list[scenario.Scenario]:
+    """The core scenarios that apply to the target: some come for every map and need mixed sizes."""
+    return [item for item in catalog.core(target) if targets.find(target).takes(item.content)]
+
+
 def others() -> Iterator[pytest.param]:
     """Every other scheme: scenarios for every map in the quick test, its own and its planted bugs in the long one."""
     for name in targets.libraries():
         if name in ELABORATE:
             continue
-        for item in catalog.core(name):
-            if not targets.find(name).takes(item.content):
-                continue
+        for item in core_of(name):
             subject = Subject(scenario=item, target=name, variant="hardened")
             generic = item.content.targets == ["*"]
             yield pytest.param(subject, id=f"{name}-{subject.id}", marks=() if generic else pytest.mark.long)
@@ -121,7 +124,7 @@ def in_short(subject: Subject) -> bool:
 
 def merging() -> Iterator[pytest.param]:
     for name in targets.libraries():
-        for item in catalog.core(name):
+        for item in core_of(name):
             for variant in VARIANTS:
                 subject = Subject(scenario=item, target=name, variant=variant)
                 quick = item.name == "map_churn" or in_short(subject)
