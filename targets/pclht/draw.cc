@@ -5,15 +5,14 @@
 namespace powercut::pclht {
 
 void Table::Draw(Drawing* to) const {
-  static constexpr uint64_t kZero = 0;
   to->Group("root");
   to->Pointer("table", &root()->table);
   to->Pointer("oldest", &root()->oldest);
   to->Group("key 0");
   if (root()->zero_present != 0) {
-    to->Item(0, Bytes(kZero), Bytes(root()->zero_value), &root()->zero_present, 2 * sizeof(uint64_t));
+    to->Item(0, ZeroKey(), ZeroValue(), &root()->zero_present, sizeof(uint64_t) + options_.value_size);
   } else {
-    to->Empty(0, &root()->zero_present, 2 * sizeof(uint64_t));
+    to->Empty(0, &root()->zero_present, sizeof(uint64_t) + options_.value_size);
   }
   to->Group("buckets");
   const HashTable& table = *Current();
@@ -25,11 +24,13 @@ void Table::Draw(Drawing* to) const {
     for (const Bucket* bucket = first; bucket != nullptr && to->Wants(); bucket = Next(*bucket)) {
       for (uint32_t i = 0; i < kEntries; ++i, ++slot) {
         const char* remark = bucket == first ? nullptr : "chained";
-        if (bucket->key[i] != 0) {
-          to->Item(slot, Bytes(bucket->key[i]), Bytes(bucket->value[i]), &bucket->key[i], sizeof bucket->key[i],
-                   remark);
+        const uint64_t* key = entries_.is_wide() ? Entries::Wide(bucket)->key[i] : &bucket->key[i];
+        const uint64_t bytes = entries_.is_wide() ? sizeof(Words) : sizeof(uint64_t);
+        const Entries::View item = entries_.IsUsed(bucket, i) ? entries_.ViewAt(bucket, i) : Entries::View{};
+        if (item.key.data != nullptr) {
+          to->Item(slot, item.key, item.value, key, bytes, remark);
         } else {
-          to->Empty(slot, &bucket->key[i], sizeof bucket->key[i], remark);
+          to->Empty(slot, key, bytes, *key == 0 ? remark : "no item");
         }
       }
     }

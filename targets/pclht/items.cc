@@ -1,5 +1,6 @@
 // The operations that change items: clht_put, clht_update, clht_remove. Each operation changes the table by one 8-byte
-// store, which bypasses the cache.
+// store, which bypasses the cache. inline_items.cc and pointer_items.cc have the steps that other items than words
+// need.
 #include "targets/common/planted_bugs.h"
 #include "targets/pclht/table.h"
 
@@ -18,10 +19,10 @@ void Table::Commit(uint64_t* word, uint64_t value) const {
 }
 
 // The lock of the first bucket guards the chain. A resize never gives its locks back: they lie in the old table.
-Bucket* Table::LockHome(uint64_t key, Stay* stay) {
+Bucket* Table::LockHome(uint64_t hash, Stay* stay) {
   for (;;) {
     const HashTable* table = TableOf(*stay);
-    Bucket* home = First(*table, key & table->mask);
+    Bucket* home = First(*table, hash & table->mask);
     uint8_t seen;
     while ((seen = TryLock(&home->lock, kLockUpdate)) == kLockUpdate) {
       do pmem::pause();
@@ -35,13 +36,13 @@ Bucket* Table::LockHome(uint64_t key, Stay* stay) {
 }
 
 // The entry of `key`, and the bucket that was locked for it. Not found: nothing is locked.
-Table::Entry Table::LockEntry(uint64_t key, Stay* stay, Bucket** home) {
+Entry Table::LockEntry(const Item& key, Stay* stay, Bucket** home) {
   Entry entry;
   if (AsAuthors(Bug::kSlotFoundUnlocked)) {
-    entry = Find(key, HomeIn(*stay, key));
+    entry = Find(key, HomeIn(*stay, key.hash));
     if (!entry.found()) return entry;
   }
-  *home = LockHome(key, stay);
+  *home = LockHome(key.hash, stay);
   if (LooksUnderLock(Bug::kSlotFoundUnlocked)) {
     entry = Find(key, *home);
     if (!entry.found()) Unlock(*home);
@@ -58,41 +59,49 @@ void Table::AwaitResize(const HashTable& table, const Bucket& home, Stay* stay) 
   }
 }
 
-// A search that read a key before this finds that the number has changed before the entry can be used again.
-void Table::UnlockErased(Bucket* home) const {
+// Counts the change of an entry. The entry, the place of its value and the block of its item are used again afterwards
+// only: a search that has read one of them finds that the number has changed.
+void Table::UnlockChanged(Bucket* home) const {
   if (!options_.concurrent || !options_.hardened) return Unlock(home);
-  pmem::atomic_store(&home->state, (pmem::atomic_load(&home->state) & ~kLockMask) + kOneErasure);
+  pmem::atomic_store(&home->state, (pmem::atomic_load(&home->state) & ~kLockMask) + kOneChange);
 }
 
-powercut_status Table::Insert(const uint8_t* key_bytes, const uint8_t* value_bytes) {
-  const uint64_t key = Word(key_bytes), value = Word(value_bytes);
-  if (key == 0) return InsertZero(value);
+powercut_status Table::Insert(Bytes key, Bytes value) {
+  Item item = entries_.ItemOf(key, value);
+  if (entries_.IsZero(item)) return InsertZero(item);
   Stay stay(threads_.get());
-  if (AsAuthors(Bug::kInsertCheckedUnlocked) && Find(key, HomeIn(stay, key)).found()) return POWERCUT_EXISTS;
-  Bucket* home = LockHome(key, &stay);
+  if (AsAuthors(Bug::kInsertCheckedUnlocked) && Find(item, HomeIn(stay, item.hash)).found()) return POWERCUT_EXISTS;
+  Bucket* home = LockHome(item.hash, &stay);
   const bool looks = LooksUnderLock(Bug::kInsertCheckedUnlocked);
   Entry free;
   Bucket* last = home;
   for (Bucket* bucket = home; bucket != nullptr; bucket = Next(*bucket)) {
     for (uint32_t i = 0; i < kEntries && (looks || !free.found()); ++i) {
-      const uint64_t held = pmem::atomic_load(&bucket->key[i]);
-      if (held == 0 && !free.found()) free = {bucket, i};
-      if (held == key && looks) {
+      const Entries::Seen seen = entries_.Look(bucket, i, item);
+      if (seen == Entries::Seen::kFree && !free.found()) free = entries_.At(bucket, i);
+      if (seen == Entries::Seen::kKey && looks) {
         Unlock(home);
         return POWERCUT_EXISTS;
       }
     }
     last = bucket;
   }
+  if (!MakeItem(&item, value)) {
+    Unlock(home);
+    return POWERCUT_FULL;
+  }
   if (free.found()) {
     pmem::mark("insert.entry");
-    CommitKey(free, key, value);
+    CommitKey(free, item);
     Unlock(home);
     return POWERCUT_OK;
   }
-  const bool chained = Chain(TableOf(stay), last, key, value);
+  const bool chained = Chain(TableOf(stay), last, item);
   Unlock(home);
-  if (!chained) return POWERCUT_FULL;
+  if (!chained) {
+    if (entries_.has_pointers()) Free(item.key[0]);
+    return POWERCUT_FULL;
+  }
   const HashTable* table = TableOf(stay);
   // The item is in; a pool without room for a new table leaves the old one as it is.
   if (options_.auto_resize && pmem::atomic_load(&table->expansions) >= table->expansions_limit) {
@@ -101,24 +110,27 @@ powercut_status Table::Insert(const uint8_t* key_bytes, const uint8_t* value_byt
   return POWERCUT_OK;
 }
 
-// The value, then the key.
-void Table::CommitKey(const Entry& entry, uint64_t key, uint64_t value) {
+// The value, then the key. A pointer is its own value: the item that it names is durable.
+void Table::CommitKey(const Entry& entry, const Item& item) {
+  if (entries_.is_wide()) return CommitKeyInline(entry, item);
+  const uint64_t key = item.key[0], value = item.value[0];
   DO_IF (Bug::kKeyBeforeValue) Commit(entry.key(), key);
-  pmem::atomic_store(entry.value(), value);
-  pmem::persist(entry.value(), sizeof value);
+  if (!entries_.has_pointers()) {
+    pmem::atomic_store(entry.value(), value);
+    pmem::persist(entry.value(), sizeof value);
+  }
   pmem::mark("insert.value");
   SKIP_IF (Bug::kKeyBeforeValue) Commit(entry.key(), key);
 }
 
 // The bucket with its item, then the link to it.
-bool Table::Chain(HashTable* table, Bucket* last, uint64_t key, uint64_t value) {
+bool Table::Chain(HashTable* table, Bucket* last, const Item& item) {
   const uint64_t offset = CreateBucket(table);
   if (offset == 0) return false;
   pmem::mark("insert.chain");
   Bucket* fresh = BucketAt(offset);
-  fresh->value[0] = value;
-  fresh->key[0] = key;
-  SKIP_IF (Bug::kChainUnflushed) pmem::persist(fresh, sizeof *fresh);
+  entries_.Fill(fresh, 0, item);
+  SKIP_IF (Bug::kChainUnflushed) pmem::persist(fresh, entries_.bucket_bytes());
   DO_IF (Bug::kLinkUnflushed) pmem::atomic_store(&last->next, offset);
   SKIP_IF (Bug::kLinkUnflushed) Commit(&last->next, offset);
   return true;
@@ -131,19 +143,21 @@ powercut_status Table::CommitUnlocked(Bucket* home, uint64_t* word, uint64_t val
   return POWERCUT_OK;
 }
 
-powercut_status Table::Update(const uint8_t* key_bytes, const uint8_t* value_bytes) {
-  const uint64_t key = Word(key_bytes), value = Word(value_bytes);
-  if (key == 0) {
-    const SpinGuard guard(LockOf(&Threads::zero_lock));
-    if (root()->zero_present == 0) return POWERCUT_NOT_FOUND;
-    Commit(&root()->zero_value, value);
-    return POWERCUT_OK;
-  }
+powercut_status Table::Update(Bytes key, Bytes bytes) {
+  Item item = entries_.ItemOf(key, bytes);
+  if (entries_.IsZero(item)) return UpdateZero(item);
   Stay stay(threads_.get());
   Bucket* home = nullptr;
-  const Entry entry = LockEntry(key, &stay, &home);
+  const Entry entry = LockEntry(item, &stay, &home);
   if (!entry.found()) return POWERCUT_NOT_FOUND;
   pmem::mark("update");
+  if (entries_.has_pointers()) return UpdatePointer(home, entry, &item, bytes);
+  if (entries_.is_wide()) {
+    UpdateInline(entry, item);
+    UnlockChanged(home);
+    return POWERCUT_OK;
+  }
+  const uint64_t value = item.value[0];
   DO_IF (Bug::kUnlockBeforeFlush) return CommitUnlocked(home, entry.value(), value);
   DO_IF (Bug::kUpdateUnflushed) pmem::atomic_store(entry.value(), value);
   SKIP_IF (Bug::kUpdateUnflushed) Commit(entry.value(), value);
@@ -151,32 +165,48 @@ powercut_status Table::Update(const uint8_t* key_bytes, const uint8_t* value_byt
   return POWERCUT_OK;
 }
 
-powercut_status Table::Erase(const uint8_t* key_bytes) {
-  const uint64_t key = Word(key_bytes);
-  if (key == 0) {
-    const SpinGuard guard(LockOf(&Threads::zero_lock));
-    if (root()->zero_present == 0) return POWERCUT_NOT_FOUND;
-    Commit(&root()->zero_present, 0);
-    return POWERCUT_OK;
-  }
+powercut_status Table::Erase(Bytes key_bytes) {
+  const Item key = entries_.ItemOf(key_bytes);
+  if (entries_.IsZero(key)) return EraseZero();
   Stay stay(threads_.get());
   Bucket* home = nullptr;
   const Entry entry = LockEntry(key, &stay, &home);
   if (!entry.found()) return POWERCUT_NOT_FOUND;
+  const uint64_t old = entries_.has_pointers() ? *entry.key() : 0;
   pmem::mark("erase");
+  DO_IF (Bug::kEraseFreesFirst) FreeItem(old);
+  if (entries_.SplitsKeys()) pmem::nt_store(entry.key() - 1, 0);
   DO_IF (Bug::kEraseUnflushed) pmem::atomic_store(entry.key(), uint64_t{0});
   SKIP_IF (Bug::kEraseUnflushed) Commit(entry.key(), 0);
-  UnlockErased(home);
+  UnlockChanged(home);
+  SKIP_IF (Bug::kEraseFreesFirst) FreeItem(old);
   return POWERCUT_OK;
 }
 
 // The item of key 0, with its flag as the commit word.
-powercut_status Table::InsertZero(uint64_t value) {
+powercut_status Table::InsertZero(const Item& item) {
   const SpinGuard guard(LockOf(&Threads::zero_lock));
   if (root()->zero_present != 0) return POWERCUT_EXISTS;
-  pmem::atomic_store(&root()->zero_value, value);
-  pmem::persist(&root()->zero_value, sizeof value);
+  for (int word = 0; word < (entries_.is_wide() ? 2 : 1); ++word) {
+    pmem::atomic_store(&root()->zero_value[word], item.value[word]);
+  }
+  pmem::persist(root()->zero_value, sizeof root()->zero_value);
   Commit(&root()->zero_present, 1);
+  return POWERCUT_OK;
+}
+
+powercut_status Table::UpdateZero(const Item& item) {
+  const SpinGuard guard(LockOf(&Threads::zero_lock));
+  if (root()->zero_present == 0) return POWERCUT_NOT_FOUND;
+  if (entries_.is_wide()) pmem::nt_store(&root()->zero_value[1], item.value[1]);
+  Commit(&root()->zero_value[0], item.value[0]);
+  return POWERCUT_OK;
+}
+
+powercut_status Table::EraseZero() {
+  const SpinGuard guard(LockOf(&Threads::zero_lock));
+  if (root()->zero_present == 0) return POWERCUT_NOT_FOUND;
+  Commit(&root()->zero_present, 0);
   return POWERCUT_OK;
 }
 

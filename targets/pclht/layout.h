@@ -1,8 +1,10 @@
 // The persistent structures of P-CLHT, in the order of clht_lb_res.h: the root (clht_t), a hash table object
-// (clht_hashtable_t), and buckets of one line. Offsets are from the start of the pool; 0 is none.
+// (clht_hashtable_t), and buckets of one line; with items=inline a bucket has a second line. Offsets are from the start
+// of the pool; 0 is none.
 #ifndef POWERCUT_TARGETS_PCLHT_LAYOUT_H_
 #define POWERCUT_TARGETS_PCLHT_LAYOUT_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "powercut/pmem.h"
@@ -21,17 +23,37 @@ inline constexpr uint8_t kLockResize = 2;  // the bucket was copied; who meets i
 struct alignas(pmem::kLine) Bucket {
   union {
     uint8_t lock;
-    // The lock in its low byte, and above it how many items were erased from the chain. Only `hardened` with threads
-    // counts them. The count matters only to readers of one run, whatever its first value.
+    // The lock in its low byte, and above it how often an entry of the chain lost its item or its value's place. Only
+    // `hardened` with threads counts this. The count matters only to readers of one run, whatever its first value.
     uint64_t state;
   };
-  uint64_t key[kEntries];
+  uint64_t key[kEntries];  // items=pointers: the offset of the item's block
   uint64_t value[kEntries];
   uint64_t next;  // offset of the next bucket of the chain
 };
 static_assert(sizeof(Bucket) == pmem::kLine);
-inline constexpr uint64_t kOneErasure = 0x100;
-inline constexpr uint64_t kLockMask = kOneErasure - 1;
+
+// The bucket of items=inline: the keys have the line of the lock, and the values have a line of rooms.
+//
+// A key of 15 bytes leaves one byte of its two words. `hardened` has a flag there: 0, or 1 + the number of the room
+// that holds the entry's value. The second word is then the commit word. `published` has no flag, and entry i has room
+// i. invariant of `hardened`: no two entries of a bucket name one room, so that one room is always free.
+inline constexpr uint32_t kRooms = kEntries + 1;
+inline constexpr uint32_t kMostInline = 15;  // bytes of a key and of a value
+inline constexpr int kFlagShift = 56;
+inline constexpr uint64_t kKeyMask = (uint64_t{1} << kFlagShift) - 1;
+struct alignas(pmem::kLine) WideBucket {
+  uint64_t state;
+  uint64_t key[kEntries][2];
+  uint64_t next;
+  uint64_t room[kRooms][2];
+};
+static_assert(sizeof(WideBucket) == 2 * pmem::kLine);
+static_assert(offsetof(WideBucket, state) == offsetof(Bucket, state));
+static_assert(offsetof(WideBucket, next) == offsetof(Bucket, next));
+
+inline constexpr uint64_t kOneChange = 0x100;
+inline constexpr uint64_t kLockMask = kOneChange - 1;
 
 struct alignas(pmem::kLine) HashTable {
   // Line 0 never changes after the table was published.
@@ -54,9 +76,9 @@ struct Root {
   alignas(pmem::kLine) uint64_t oldest;  // the oldest table that was not freed yet
   uint64_t version_min;                  // its version
   uint8_t resize_lock, gc_lock, status_lock;
-  // The item whose key is 0, which no bucket can hold.
+  // The item whose key is 0, where no bucket can hold it.
   alignas(pmem::kLine) uint64_t zero_present;
-  uint64_t zero_value;
+  uint64_t zero_value[2];  // the second word with items=inline
 };
 static_assert(sizeof(Root) == 3 * pmem::kLine);
 

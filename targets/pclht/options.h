@@ -9,6 +9,14 @@
 
 namespace powercut::pclht {
 
+// The contents of an entry.
+enum class Items : uint8_t {
+  kWords,     // a key and a value of 8 bytes, as in the authors' code
+  kInline,    // a key and a value of up to 15 bytes: CLHT30 of the paper on TurboHash
+  kPointers,  // a pointer to an item of any size: the port of the authors of clevel hashing
+  kCount
+};
+
 // Each bug is a small change of `hardened` at the place that tests for it.
 enum class Bug : uint8_t {
   kNone,
@@ -42,12 +50,27 @@ enum class Bug : uint8_t {
   kBucketReleasedEarly,    // resize: a bucket is free again once it is copied, before the new table is current
   kHelperNotAwaited,       // resize publishes the new table before its helper is done
   kFreedInUse,             // a table that was replaced is freed though operations are in it
+  // items=inline:
+  kValueInPlace,   // update: the new value overwrites the old one, which is more than one store
+  kRoomUnflushed,  // update: the flag names the new room before the value in it is durable
+  // items=pointers:
+  kItemUnflushed,        // an item is published before it is durable
+  kItemFirstLine,        // of a longer item only the line with its sizes is durable when it is published
+  kItemSizesLate,        // the sizes are stored when the item is durable, and not flushed
+  kItemGrownInPlace,     // update: a longer value overwrites a shorter one in its block: the size, then the bytes
+  kItemShrunkInPlace,    // update: a shorter value overwrites a longer one: the bytes, then the size
+  kUpdateFreesFirst,     // update: the old item is freed before the pointer to the new one is durable
+  kEraseFreesFirst,      // erase: the item is freed before its pointer is cleared
+  kResizeChainUnlinked,  // resize: a chained bucket of the new table is filled and not linked
+  kItemFreedLocked,      // threads: an item is freed before the lock's count tells searches that it is gone
+  kOldTableTrusted,      // threads: get answers what it read in a table that was replaced meanwhile
   kCount
 };
 
 struct Options : SchemeOptions {
   bool auto_resize;
   bool concurrent;
+  Items items;
   Bug bug;
   uint32_t buckets;
   uint32_t expansions;

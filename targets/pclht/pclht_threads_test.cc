@@ -14,10 +14,19 @@ namespace {
 
 using test::TestTable;
 
-TestTable Make(TestTable::Settings settings, uint64_t pool_size = 256 << 10) {
+struct Kind {
+  const char* items;
+  uint32_t bytes;  // of a key and of a value
+};
+
+TestTable Make(TestTable::Settings settings, Kind kind = {"words", 8}, uint64_t pool_size = 256 << 10) {
   settings.emplace_back("concurrency", "concurrent");
-  return {powercut_target_entry(POWERCUT_TARGET_ABI), "hardened", std::move(settings), 8, 8, pool_size};
+  settings.emplace_back("items", kind.items);
+  return {
+      powercut_target_entry(POWERCUT_TARGET_ABI), "hardened", std::move(settings), kind.bytes, kind.bytes, pool_size};
 }
+
+class PclhtThreadsTest : public testing::TestWithParam<Kind> {};
 
 void RunTogether(const std::vector<std::function<void()>>& bodies) {
   std::barrier start(static_cast<std::ptrdiff_t>(bodies.size()));
@@ -31,9 +40,9 @@ void RunTogether(const std::vector<std::function<void()>>& bodies) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(PclhtThreadsTest, OfTwoInsertsOfAKeyOneSucceeds) {
+TEST_P(PclhtThreadsTest, OfTwoInsertsOfAKeyOneSucceeds) {
   constexpr uint64_t kKeys = 200;
-  TestTable table = Make({{"buckets", "2"}});
+  TestTable table = Make({{"buckets", "2"}}, GetParam());
   ASSERT_EQ(table.Format(), POWERCUT_OK);
   ASSERT_EQ(table.Open(), POWERCUT_OK);
   powercut_status answers[2][kKeys];
@@ -51,9 +60,9 @@ TEST(PclhtThreadsTest, OfTwoInsertsOfAKeyOneSucceeds) {
   EXPECT_EQ(table.Damage(), "");
 }
 
-TEST(PclhtThreadsTest, SearchesSeeUpdatesInTheirOrder) {
+TEST_P(PclhtThreadsTest, SearchesSeeUpdatesInTheirOrder) {
   constexpr uint64_t kUpdates = 2000;
-  TestTable table = Make({{"buckets", "1"}});
+  TestTable table = Make({{"buckets", "1"}}, GetParam());
   ASSERT_EQ(table.Format(), POWERCUT_OK);
   ASSERT_EQ(table.Open(), POWERCUT_OK);
   ASSERT_EQ(table.Insert(1, 0), POWERCUT_OK);
@@ -80,9 +89,9 @@ TEST(PclhtThreadsTest, SearchesSeeUpdatesInTheirOrder) {
 }
 
 // Three keys take turns in the same entries.
-TEST(PclhtThreadsTest, AnEntryThatIsUsedAgainGivesNoForeignValue) {
+TEST_P(PclhtThreadsTest, AnEntryThatIsUsedAgainGivesNoForeignValue) {
   constexpr uint64_t kRounds = 1000, kKeys = 3;
-  TestTable table = Make({{"buckets", "1"}});
+  TestTable table = Make({{"buckets", "1"}}, GetParam());
   ASSERT_EQ(table.Format(), POWERCUT_OK);
   ASSERT_EQ(table.Open(), POWERCUT_OK);
   std::atomic<bool> done = false;
@@ -114,9 +123,9 @@ TEST(PclhtThreadsTest, AnEntryThatIsUsedAgainGivesNoForeignValue) {
   EXPECT_TRUE(table.Contents().empty());
 }
 
-TEST(PclhtThreadsTest, ATableGrowsUnderItsClients) {
+TEST_P(PclhtThreadsTest, ATableGrowsUnderItsClients) {
   constexpr uint64_t kThreads = 3, kKeys = 150;
-  TestTable table = Make({{"buckets", "1"}});
+  TestTable table = Make({{"buckets", "1"}}, GetParam());
   ASSERT_EQ(table.Format(), POWERCUT_OK);
   ASSERT_EQ(table.Open(), POWERCUT_OK);
   std::atomic<uint64_t> missed = 0;
@@ -139,9 +148,9 @@ TEST(PclhtThreadsTest, ATableGrowsUnderItsClients) {
   }
 }
 
-TEST(PclhtThreadsTest, AResizeWithoutRoomLetsItsClientsGoOn) {
+TEST(PclhtWordsTest, AResizeWithoutRoomLetsItsClientsGoOn) {
   constexpr uint64_t kUpdates = 40;
-  TestTable table = Make({{"buckets", "4"}, {"auto_resize", "off"}}, 8 << 10);
+  TestTable table = Make({{"buckets", "4"}, {"auto_resize", "off"}}, {"words", 8}, 8 << 10);
   ASSERT_EQ(table.Format(), POWERCUT_OK);
   ASSERT_EQ(table.Open(), POWERCUT_OK);
   // Room for the new table and not for its chains.
@@ -164,6 +173,11 @@ TEST(PclhtThreadsTest, AResizeWithoutRoomLetsItsClientsGoOn) {
   EXPECT_EQ(table.Damage(), "");
   EXPECT_EQ(table.Contents().size(), kItems);
 }
+
+std::string NameOf(const testing::TestParamInfo<Kind>& kind) { return kind.param.items; }
+
+INSTANTIATE_TEST_SUITE_P(Items, PclhtThreadsTest,
+                         testing::Values(Kind{"words", 8}, Kind{"inline", 15}, Kind{"pointers", 40}), NameOf);
 
 }  // namespace
 }  // namespace powercut::pclht

@@ -19,17 +19,19 @@ powercut_status Table::Format(powercut_pool pool, const Options& options) {
   Root* root = table.root();
   root->oldest = offset;
   const HashTable* first = table.TableAt(offset);
-  // The authors' code stores the pointer first; the line may reach memory before what it names does.
-  if (!options.hardened) {
+  // The authors' code stores the pointer first; the line may reach memory before what it names does. The ports create
+  // the table in a transaction.
+  const bool root_first = !options.hardened && options.items == Items::kWords;
+  if (root_first) {
     pmem::atomic_store(&root->table, offset);
     pmem::atomic_store(&root->magic, kMagic);
   }
   if (table.Has(Bug::kHashTableUnflushed)) {
-    pmem::persist(table.First(*first, 0), first->buckets * sizeof(Bucket));
+    pmem::persist(table.First(*first, 0), first->buckets * table.entries_.bucket_bytes());
   } else {
     table.FlushTable(*first);
   }
-  if (options.hardened) {
+  if (!root_first) {
     // One line, so the pointer is there whenever the magic number is.
     pmem::atomic_store(&root->table, offset);
     pmem::atomic_store(&root->magic, kMagic);
@@ -61,7 +63,7 @@ powercut_status Table::Attach() {
   const HashTable* table = TableAt(offset);
   if (!std::has_single_bit(table->buckets) || table->mask != table->buckets - 1) return POWERCUT_CORRUPT;
   if (table->buckets > pool_.size / sizeof(Bucket) || table->table % pmem::kLine != 0 ||
-      !allocator_.Contains(table->table, table->buckets * sizeof(Bucket))) {
+      !allocator_.Contains(table->table, table->buckets * entries_.bucket_bytes())) {
     return POWERCUT_CORRUPT;
   }
   return POWERCUT_OK;
@@ -72,24 +74,26 @@ powercut_status Table::Recover() {
   Root* root = this->root();
   root->resize_lock = root->gc_lock = root->status_lock = 0;
   DO_IF (Bug::kOldestNotPersisted) CollectOldTables();
-  std::vector<uint64_t> chained;
-  const powercut_status read = ReadChains(&chained);
+  std::vector<uint64_t> reached;
+  uint64_t chained = 0;
+  const powercut_status read = ReadChains(&reached, &chained);
   if (read != POWERCUT_OK) return read;
   HashTable* table = Current();
   root->oldest = root->table;
   root->version_min = table->version;
-  if (options_.hardened) table->expansions = chained.size();
+  if (options_.hardened) table->expansions = chained;
   DO_IF (Bug::kNoSweep) return POWERCUT_OK;
-  std::sort(chained.begin(), chained.end());
+  std::sort(reached.begin(), reached.end());
   const bool sound = allocator_.Sweep([&](uint64_t offset) {
     return offset == root->table || offset == table->table ||
-           std::binary_search(chained.begin(), chained.end(), offset);
+           std::binary_search(reached.begin(), reached.end(), offset);
   });
   return sound ? POWERCUT_OK : POWERCUT_CORRUPT;
 }
 
-// The offsets of all chained buckets; frees the locks on the way (clht_lock_initialization).
-powercut_status Table::ReadChains(std::vector<uint64_t>* chained) try {
+// The offsets of all chained buckets, and of all items outside of the table; frees the locks on the way
+// (clht_lock_initialization).
+powercut_status Table::ReadChains(std::vector<uint64_t>* reached, uint64_t* chained) try {
   const HashTable* table = Current();
   const bool reset = options_.hardened && !Has(Bug::kLocksNotReset);
   const uint64_t most = pool_.size / sizeof(Bucket);
@@ -97,14 +101,28 @@ powercut_status Table::ReadChains(std::vector<uint64_t>* chained) try {
     Bucket* bucket = First(*table, bin);
     // Written and not looked at: what a cut has left in the locks of all buckets is no case for recovery to tell apart.
     if (reset) bucket->lock = kLockFree;
-    for (; bucket->next != 0; bucket = BucketAt(bucket->next)) {
-      if (!IsBucket(bucket->next) || chained->size() >= most) return POWERCUT_CORRUPT;
-      chained->push_back(bucket->next);
+    for (;; bucket = BucketAt(bucket->next)) {
+      if (!ReadItems(*bucket, reached)) return POWERCUT_CORRUPT;
+      if (bucket->next == 0) break;
+      if (!IsBucket(bucket->next) || *chained >= most) return POWERCUT_CORRUPT;
+      reached->push_back(bucket->next);
+      ++*chained;
     }
   }
   return POWERCUT_OK;
 } catch (const std::bad_alloc&) {
   return POWERCUT_FULL;
+}
+
+// False: a pointer names no item. Where nothing is swept, the pointers are not looked at.
+bool Table::ReadItems(const Bucket& bucket, std::vector<uint64_t>* reached) const {
+  if (!entries_.has_pointers() || Has(Bug::kNoSweep)) return true;
+  for (const uint64_t offset : bucket.key) {
+    if (offset == 0) continue;
+    if (!IsItem(offset)) return false;
+    reached->push_back(offset);
+  }
+  return true;
 }
 
 bool Table::Reaches(uint64_t offset) const {
@@ -113,6 +131,9 @@ bool Table::Reaches(uint64_t offset) const {
   for (uint64_t bin = 0; bin < table->buckets; ++bin) {
     for (const Bucket* bucket = First(*table, bin); bucket != nullptr; bucket = Next(*bucket)) {
       if (bucket->next == offset) return true;
+      for (uint32_t i = 0; i < kEntries && entries_.has_pointers(); ++i) {
+        if (bucket->key[i] == offset) return true;
+      }
     }
   }
   return false;

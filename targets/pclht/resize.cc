@@ -44,9 +44,9 @@ void Table::Free(uint64_t offset) {
 
 // Empty, and not yet flushed: its first item comes with it. 0: the pool is full.
 uint64_t Table::CreateBucket(HashTable* table) {
-  const uint64_t offset = Allocate(sizeof(Bucket));
+  const uint64_t offset = Allocate(entries_.bucket_bytes());
   if (offset == 0) return 0;
-  std::memset(BucketAt(offset), 0, sizeof(Bucket));
+  std::memset(BucketAt(offset), 0, entries_.bucket_bytes());
   if (options_.concurrent) {
     __atomic_fetch_add(&table->expansions, uint64_t{1}, __ATOMIC_RELAXED);
   } else {
@@ -59,12 +59,12 @@ uint64_t Table::CreateBucket(HashTable* table) {
 uint64_t Table::CreateTable(uint64_t buckets) {
   const uint64_t offset = Allocate(sizeof(HashTable));
   if (offset == 0) return 0;
-  const uint64_t first = Allocate(buckets * sizeof(Bucket));
+  const uint64_t first = Allocate(buckets * entries_.bucket_bytes());
   if (first == 0) {
     Free(offset);
     return 0;
   }
-  std::memset(BucketAt(first), 0, buckets * sizeof(Bucket));
+  std::memset(BucketAt(first), 0, buckets * entries_.bucket_bytes());
   *TableAt(offset) = HashTable{.buckets = buckets,
                                .table = first,
                                .mask = buckets - 1,
@@ -77,18 +77,19 @@ uint64_t Table::CreateTable(uint64_t buckets) {
 }
 
 // clht_put_seq: into a table that nobody sees yet, so in any order and without a flush.
-bool Table::PutUnordered(HashTable* table, uint64_t key, uint64_t value) {
-  for (Bucket* bucket = First(*table, key & table->mask);; bucket = BucketAt(bucket->next)) {
+bool Table::PutUnordered(HashTable* table, const Item& item) {
+  for (Bucket* bucket = First(*table, item.hash & table->mask);; bucket = BucketAt(bucket->next)) {
     for (uint32_t i = 0; i < kEntries; ++i) {
-      if (bucket->key[i] != 0) continue;
-      bucket->value[i] = value;
-      bucket->key[i] = key;
+      if (entries_.IsUsed(bucket, i)) continue;
+      entries_.Fill(bucket, i, item);
       return true;
     }
     if (bucket->next != 0) continue;
     const uint64_t offset = CreateBucket(table);
     if (offset == 0) return false;
-    bucket->next = offset;
+    entries_.Fill(BucketAt(offset), 0, item);
+    SKIP_IF (Bug::kResizeChainUnlinked) bucket->next = offset;
+    return true;
   }
 }
 
@@ -109,7 +110,7 @@ bool Table::LockForCopy(Bucket* home) const {
 bool Table::CopyBucket(Bucket* bucket, HashTable* to) {
   for (; bucket != nullptr; bucket = Next(*bucket)) {
     for (uint32_t i = 0; i < kEntries; ++i) {
-      if (bucket->key[i] != 0 && !PutUnordered(to, bucket->key[i], bucket->value[i])) return false;
+      if (entries_.IsUsed(bucket, i) && !PutUnordered(to, entries_.ItemAt(bucket, i))) return false;
     }
   }
   return true;
@@ -169,14 +170,16 @@ bool Table::EndHelp(Version* version) const {
 
 void Table::FlushChains(const HashTable& table) const {
   for (uint64_t bin = 0; bin < table.buckets; ++bin) {
-    for (const Bucket* b = Next(*First(table, bin)); b != nullptr; b = Next(*b)) pmem::flush(b, sizeof *b);
+    for (const Bucket* b = Next(*First(table, bin)); b != nullptr; b = Next(*b)) {
+      pmem::flush(b, entries_.bucket_bytes());
+    }
   }
 }
 
 // clflush_new_hashtable. One fence makes all of it durable.
 void Table::FlushTable(const HashTable& table) const {
   pmem::flush(&table, sizeof table);
-  SKIP_IF (Bug::kResizeTableUnflushed) pmem::flush(First(table, 0), table.buckets * sizeof(Bucket));
+  SKIP_IF (Bug::kResizeTableUnflushed) pmem::flush(First(table, 0), table.buckets * entries_.bucket_bytes());
   SKIP_IF (Bug::kResizeChainUnflushed) FlushChains(table);
   pmem::fence();
 }
@@ -263,7 +266,7 @@ powercut_status Table::Status(bool increase, Stay* stay) {
   for (uint64_t bin = 0; bin < table->buckets; ++bin) {
     uint64_t chained = 0;
     for (const Bucket* bucket = First(*table, bin); bucket != nullptr; bucket = Next(*bucket)) {
-      for (uint32_t i = 0; i < kEntries; ++i) items += pmem::atomic_load(&bucket->key[i]) != 0 ? 1 : 0;
+      for (uint32_t i = 0; i < kEntries; ++i) items += entries_.IsUsed(bucket, i) ? 1 : 0;
       if (pmem::atomic_load(&bucket->next) != 0) ++chained;
     }
     if (chained > longest) longest = chained;

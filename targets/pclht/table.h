@@ -6,12 +6,12 @@
 #define POWERCUT_TARGETS_PCLHT_TABLE_H_
 
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "targets/common/pool_allocator.h"
 #include "targets/common/scheme_table.h"
+#include "targets/pclht/entries.h"
 #include "targets/pclht/layout.h"
 #include "targets/pclht/options.h"
 #include "targets/pclht/threads.h"
@@ -20,9 +20,10 @@ namespace powercut::pclht {
 
 class Table {
  public:
-  POWERCUT_SCHEME_TABLE(pclht::Options);          // items.cc, search.cc
-  powercut_status Maintain(const char* command);  // resize.cc
-  void Draw(Drawing* to) const;                   // draw.cc
+  static constexpr ItemSizes kSizes = {.most_key = 1024, .most_value = 65536};  // with items=pointers
+  POWERCUT_MIXED_SCHEME_TABLE(pclht::Options);                                  // items.cc, search.cc
+  powercut_status Maintain(const char* command);                                // resize.cc
+  void Draw(Drawing* to) const;                                                 // draw.cc
 
   // Regions: 0 is the root with the item of key 0, then every bucket of the current table with its chain.
   uint64_t regions() const { return 1 + Current()->buckets; }
@@ -33,12 +34,14 @@ class Table {
   uint64_t expansions() const { return Current()->expansions; }
 
   template <typename Visit>
-  void ForEachCopy(const uint8_t* key, Visit visit) const {
-    const uint64_t wanted = Word(key);
-    if (wanted == 0) return WalkZero(visit);
-    for (const Bucket* bucket = Home(wanted); bucket != nullptr; bucket = Next(*bucket)) {
+  void ForEachCopy(Bytes key, Visit visit) const {
+    const Item wanted = entries_.ItemOf(key);
+    if (entries_.IsZero(wanted)) return WalkZero(visit);
+    for (const Bucket* bucket = Home(wanted.hash); bucket != nullptr; bucket = Next(*bucket)) {
       for (uint32_t i = 0; i < kEntries; ++i) {
-        if (bucket->key[i] == wanted && visit(Bytes(bucket->key[i]), Bytes(bucket->value[i]))) return;
+        if (entries_.Look(bucket, i, wanted) != Entries::Seen::kKey) continue;
+        const Entries::View item = entries_.ViewAt(bucket, i);
+        if (visit(item.key, item.value)) return;
       }
     }
   }
@@ -48,30 +51,26 @@ class Table {
     if (region == 0) return WalkZero(visit);
     for (const Bucket* bucket = First(*Current(), region - 1); bucket != nullptr; bucket = Next(*bucket)) {
       for (uint32_t i = 0; i < kEntries; ++i) {
-        if (bucket->key[i] != 0 && visit(Bytes(bucket->key[i]), Bytes(bucket->value[i]))) return;
+        if (!entries_.IsUsed(bucket, i)) continue;
+        const Entries::View item = entries_.ViewAt(bucket, i);
+        if (visit(item.key, item.value)) return;
       }
     }
   }
 
  private:
-  struct Entry {
-    Bucket* bucket = nullptr;
-    uint32_t index = 0;
-    bool found() const { return bucket != nullptr; }
-    uint64_t* key() const { return &bucket->key[index]; }
-    uint64_t* value() const { return &bucket->value[index]; }
-  };
-
   Table(powercut_pool pool, const Options& options)
-      : pool_(pool), options_(options), allocator_(pool, {.begin = sizeof(Root), .unit = pmem::kLine}) {}
+      : pool_(pool),
+        options_(options),
+        allocator_(pool, {.begin = sizeof(Root), .unit = pmem::kLine}),
+        entries_(pool, options) {}
 
-  static uint64_t Word(const uint8_t* bytes) {
-    uint64_t word;
-    std::memcpy(&word, bytes, sizeof word);
-    return word;
+  bool Has(Bug bug) const { return options_.bug == bug || (!options_.hardened && IsMeasured(bug)); }
+  // Whether `published` has the bug: the ports have some that the code for words has not.
+  bool IsMeasured(Bug bug) const {
+    if (entries_.is_wide()) return bug == Bug::kValueInPlace;
+    return entries_.has_pointers() && (bug == Bug::kEraseFreesFirst || bug == Bug::kNoSweep);
   }
-  static const uint8_t* Bytes(const uint64_t& word) { return reinterpret_cast<const uint8_t*>(&word); }
-  bool Has(Bug bug) const { return options_.bug == bug; }
 
   Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
   HashTable* TableAt(uint64_t offset) const { return reinterpret_cast<HashTable*>(pool_.base + offset); }
@@ -80,9 +79,11 @@ class Table {
     return static_cast<uint64_t>(reinterpret_cast<const uint8_t*>(table) - pool_.base);
   }
   HashTable* Current() const { return TableAt(pmem::atomic_load(&root()->table)); }
-  Bucket* First(const HashTable& table, uint64_t bin) const { return BucketAt(table.table) + bin; }
-  // clht_hash: the key's low bits.
-  Bucket* Home(uint64_t key) const { return First(*Current(), key & Current()->mask); }
+  Bucket* First(const HashTable& table, uint64_t bin) const {
+    return BucketAt(table.table + bin * entries_.bucket_bytes());
+  }
+  // clht_hash: the low bits.
+  Bucket* Home(uint64_t hash) const { return First(*Current(), hash & Current()->mask); }
   Bucket* Next(const Bucket& bucket) const {
     const uint64_t next = pmem::atomic_load(&bucket.next);
     return next == 0 ? nullptr : BucketAt(next);
@@ -90,9 +91,13 @@ class Table {
 
   template <typename Visit>
   void WalkZero(Visit visit) const {
-    static constexpr uint64_t kZero = 0;
-    if (root()->zero_present != 0) visit(Bytes(kZero), Bytes(root()->zero_value));
+    if (root()->zero_present != 0) visit(ZeroKey(), ZeroValue());
   }
+  Bytes ZeroKey() const {
+    static constexpr uint8_t kZeroes[kMostInline] = {};
+    return {kZeroes, options_.key_size};
+  }
+  Bytes ZeroValue() const { return {reinterpret_cast<const uint8_t*>(root()->zero_value), options_.value_size}; }
 
   // A word that another thread may read or write at the same time, if there is one.
   template <typename Word>
@@ -121,37 +126,54 @@ class Table {
   bool AsAuthors(Bug bug) const { return !options_.concurrent || !options_.hardened || Has(bug); }
   bool LooksUnderLock(Bug bug) const { return options_.concurrent && !Has(bug); }
 
-  Bucket* HomeIn(const Stay& stay, uint64_t key) const {
-    if (!options_.concurrent) return Home(key);
+  Bucket* HomeIn(const Stay& stay, uint64_t hash) const {
+    if (!options_.concurrent) return Home(hash);
     const HashTable* table = TableOf(stay);
-    return First(*table, key & table->mask);
+    return First(*table, hash & table->mask);
   }
 
   // search.cc
-  Entry Find(uint64_t key, Bucket* home) const;
-  bool Snapshot(uint64_t key, Bucket* home, uint64_t* value) const;
-  bool DurableSnapshot(uint64_t key, Bucket* home, uint64_t* value) const;
+  Entry Find(const Item& key, Bucket* home) const;
+  bool Snapshot(const Item& key, Bucket* home, ValueRoom* value) const;
+  bool DurableSnapshot(const Item& key, Stay* stay, ValueRoom* value) const;
+  bool HasChanged(bool found, uint64_t before, uint64_t after, const Stay& stay) const;
   void PersistChain(const Bucket* home, const Bucket* last) const;
 
   // items.cc
-  Bucket* LockHome(uint64_t key, Stay* stay);
-  Entry LockEntry(uint64_t key, Stay* stay, Bucket** home);
+  Bucket* LockHome(uint64_t hash, Stay* stay);
+  Entry LockEntry(const Item& key, Stay* stay, Bucket** home);
   void AwaitResize(const HashTable& table, const Bucket& home, Stay* stay);
   static void Unlock(Bucket* home) { pmem::atomic_store(&home->lock, kLockFree); }
-  void UnlockErased(Bucket* home) const;
+  void UnlockChanged(Bucket* home) const;
   void Commit(uint64_t* word, uint64_t value) const;
   // The bug kUnlockBeforeFlush: the bucket is free before the word is durable.
   powercut_status CommitUnlocked(Bucket* home, uint64_t* word, uint64_t value) const;
-  void CommitKey(const Entry& entry, uint64_t key, uint64_t value);
-  bool Chain(HashTable* table, Bucket* last, uint64_t key, uint64_t value);
-  powercut_status InsertZero(uint64_t value);
+  void CommitKey(const Entry& entry, const Item& item);
+  bool Chain(HashTable* table, Bucket* last, const Item& item);
+  powercut_status InsertZero(const Item& item);
+  powercut_status UpdateZero(const Item& item);
+  powercut_status EraseZero();
+
+  // inline_items.cc
+  void StoreRoom(WideBucket* bucket, uint32_t room, const Words& value) const;
+  void CommitKeyInline(const Entry& entry, const Item& item);
+  void UpdateInline(const Entry& entry, const Item& item);
+
+  // pointer_items.cc
+  bool MakeItem(Item* item, Bytes value);
+  void FreeItem(uint64_t offset) {
+    if (offset != 0) Free(offset);
+  }
+  powercut_status UpdatePointer(Bucket* home, const Entry& entry, Item* item, Bytes value);
+  bool OverwriteItem(uint64_t offset, Bytes value) const;
+  bool IsItem(uint64_t offset) const;
 
   // resize.cc
   uint64_t Allocate(uint64_t bytes);
   void Free(uint64_t offset);
   uint64_t CreateBucket(HashTable* table);
   uint64_t CreateTable(uint64_t buckets);
-  bool PutUnordered(HashTable* table, uint64_t key, uint64_t value);
+  bool PutUnordered(HashTable* table, const Item& item);
   bool LockForCopy(Bucket* home) const;
   bool CopyBucket(Bucket* bucket, HashTable* to);
   bool CopyTable(HashTable* old, HashTable* to, Version* version);
@@ -166,17 +188,23 @@ class Table {
   void CollectUnusedTables();
   void FreeTable(uint64_t offset);
 
+  // verify.cc
+  powercut_status VerifyBlocks(char* message, size_t size);
+  bool HasRoom(const WideBucket& bucket, uint32_t i) const;
+
   // recover.cc
   powercut_status Attach();
   powercut_status Recover();
   bool IsBucket(uint64_t offset) const {
-    return offset % pmem::kLine == 0 && allocator_.Contains(offset, sizeof(Bucket));
+    return offset % pmem::kLine == 0 && allocator_.Contains(offset, entries_.bucket_bytes());
   }
-  powercut_status ReadChains(std::vector<uint64_t>* chained);
+  powercut_status ReadChains(std::vector<uint64_t>* reached, uint64_t* chained);
+  bool ReadItems(const Bucket& bucket, std::vector<uint64_t>* reached) const;
 
   powercut_pool pool_;
   Options options_;
   PoolAllocator allocator_;
+  Entries entries_;
   std::unique_ptr<Threads> threads_;  // null: one thread
 };
 

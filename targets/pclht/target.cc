@@ -13,13 +13,27 @@ constexpr OptionTable<Options> kOptions({
      Switch<&Options::auto_resize>()},
     {"concurrency=single|concurrent: one thread at a time, or bucket locks, lock-free searches and a helper of resizes",
      Flag<&Options::concurrent, "concurrent">()},
+    {EnumLine<Items, "items",
+              "what an entry holds: 8 bytes twice, up to 15 bytes twice, or a pointer to items of any size">(),
+     Named<&Options::items>()},
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
 });
 
 }  // namespace
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
-  return ReadOptions(config, "pclht", kOptions, out, kWords);
+  const powercut_status status = ReadOptions(config, "pclht", kOptions, out);
+  if (status != POWERCUT_OK) return status;
+  switch (out->items) {
+    case Items::kPointers:
+      return CheckSizes(config, "pclht with items=pointers", kSizes);
+    case Items::kInline:
+      if (out->are_mixed())
+        return BadConfig(config, "pclht with items=inline takes keys of one size, and values of one");
+      return CheckSizes(config, "pclht with items=inline", {.most_key = kMostInline, .most_value = kMostInline});
+    default:
+      return CheckSizes(config, "pclht", kWords);
+  }
 }
 
 void Table::Traits(const Options& options, powercut_traits* out) {
@@ -29,6 +43,7 @@ void Table::Traits(const Options& options, powercut_traits* out) {
                                   : "one thread; no helper during a resize";
   // zalloc in the authors' code; here a fresh file is zeroes already, and so are the entries of the allocator.
   out->needs_zeroed_pool = 1;
+  if (options.items != Items::kPointers) out->mixed_sizes = out->most_key_size = out->most_value_size = 0;
 }
 
 POWERCUT_SCHEME_TARGET(
