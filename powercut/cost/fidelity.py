@@ -18,7 +18,7 @@ _PAPER_SIZE = "--paper-size"
 class Figure(BaseModel):
     """One figure of a paper beside ours. `reproduced` is None where the row is ours alone."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     scheme: str
     figure: str

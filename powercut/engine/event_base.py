@@ -22,7 +22,7 @@ RawStack = list[tuple[int, int]]
 
 
 class EngineEvent(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
 class Module(EngineEvent):

@@ -6,9 +6,9 @@ field that this version promises, is a `ProtocolError`: a broken harness, never 
 """
 
 import json
-from typing import Annotated, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from powercut.base import paths
 from powercut.base.errors import HarnessError
@@ -153,8 +153,8 @@ Known = (
 )
 Event = Known | Unknown
 
-_KNOWN: TypeAdapter[Known] = TypeAdapter(Annotated[Known, Field(discriminator="event")])
-_NAMES = frozenset(get_args(kind.model_fields["event"].annotation)[0] for kind in get_args(Known))
+#: The class of each event, by the event's name.
+_KINDS: dict[str, type[Known]] = {get_args(kind.model_fields["event"].annotation)[0]: kind for kind in get_args(Known)}
 
 
 def parse(line: str) -> tuple[Event, dict[str, Any]]:
@@ -165,13 +165,13 @@ def parse(line: str) -> tuple[Event, dict[str, Any]]:
         raise ProtocolError("this line of the event stream is not JSON", line) from error
     if not isinstance(raw, dict) or not isinstance(raw.get("event"), str):
         raise ProtocolError("this line of the event stream has no 'event'", line)
-    if raw["event"] not in _NAMES:
+    if (kind := _KINDS.get(raw["event"])) is None:
         return Unknown.model_validate(raw), raw
     try:
-        event = _KNOWN.validate_python(raw)
+        event = kind.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"][1:])  # behind the name of the event
+        place = ".".join(str(part) for part in first["loc"])
         raise ProtocolError(f"event '{raw['event']}' has a bad field '{place}' ({first['msg']})", line) from error
     if isinstance(event, Hello) and event.version != EVENTS_VERSION:
         raise ProtocolError(f"event stream version {event.version}, this build reads {EVENTS_VERSION}", line)

@@ -39,7 +39,7 @@ _LONGEST = 1 << 20
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True, defer_build=True)
 
 
 class _Line(_Strict):

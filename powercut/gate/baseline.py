@@ -57,7 +57,7 @@ Bug = tuple[str, str, str, str, str]
 class Entry(BaseModel):
     """An accepted finding. `depth`: how many power cuts inside recovery it takes."""
 
-    model_config = ConfigDict(frozen=True, strict=True)
+    model_config = ConfigDict(frozen=True, strict=True, defer_build=True)
 
     fingerprint: str
     target: str

@@ -55,7 +55,7 @@ _Text = Annotated[str, BeforeValidator(_text)]
 class _Table(BaseModel):
     """One `[[suppress]]`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     fingerprint: Annotated[str | None, BeforeValidator(_fingerprint)] = None
     invariant: _Text | None = None
@@ -72,7 +72,7 @@ class _Table(BaseModel):
 
 
 class _File(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     suppress: list[_Table] = []
 

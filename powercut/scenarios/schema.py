@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
     TypeAdapter,
     model_validator,
@@ -398,7 +399,7 @@ class Collection(_Overlay):
 
 
 BUG_KEYS = tuple(field.alias or name for name, field in KnownBug.model_fields.items())
-VARIANTS = TypeAdapter(list[Variant])
+VARIANTS = TypeAdapter(list[Variant], config=ConfigDict(defer_build=True))
 
 
 def keys_at(location: Sequence[int | str]) -> list[str]:

@@ -35,7 +35,7 @@ def parse_key(key: object) -> object:
 
 
 class Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
 
 class KeyStep(Strict):

@@ -9,7 +9,7 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 class Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Definition(Strict):
