@@ -5,12 +5,12 @@ One that cannot be read is left out, and said with the command that makes it aga
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from powercut.base.user_files import json_of
-from powercut.cost.records import COST_VERSION
-from powercut.necessity.record import NECESSITY_VERSION
-from powercut_reports.html import Companions
+
+if TYPE_CHECKING:
+    from powercut_reports.html import Companions
 
 #: The file that `powercut fidelity --out` writes.
 FIDELITY_REPORT = "fidelity.json"
@@ -19,8 +19,12 @@ FIDELITY_REPORT = "fidelity.json"
 AUDIT_REPORT = "audit.json"
 
 
-def load(out: Path, *, say: Callable[[str], None]) -> Companions:
+def load(out: Path, *, say: Callable[[str], None]) -> "Companions":
     """All that is there; `say` gets one line for each file that cannot be read."""
+    # Loaded here: a command that writes text alone needs none of these modules.
+    from powercut.cost.records import COST_VERSION
+    from powercut.necessity.record import NECESSITY_VERSION
+    from powercut_reports.html import Companions
 
     def read(path: Path, command: str) -> dict[str, Any] | None:
         try:

@@ -8,11 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
 from powercut.base.errors import PowercutError, UsageError, nearest
 from powercut.base.output_files import unwritable, write_json, write_text
 from powercut.cli import paper, places, talk
@@ -21,15 +16,13 @@ from powercut.gate import canary
 from powercut.gate.gate import Gate
 from powercut.runs import replays, run_cache
 from powercut_records.run import RunRecord
-from powercut_reports import closing, html, json_report, text
+from powercut_reports import closing, json_report, text
 from powercut_reports.gate_formats import FILES, RENDERERS
 from powercut_reports.medium import with_program
 
 FORMATS = ("text", "html", "pages", "json", *paper.FORMATS, *RENDERERS)
 JSON_REPORT = "report.json"
 _NAMED_TARGETS = 4
-#: One file, or a page a run (powercut_reports.html).
-HTML_FORMS: tuple[tuple[str, Callable[..., Path]], ...] = (("html", html.write_report), ("pages", html.write_pages))
 
 
 def parse_formats(value: str, *, known: Sequence[str] = FORMATS) -> frozenset[str]:
@@ -83,7 +76,24 @@ def print_run(run: RunRecord, page: Path | None = None) -> None:
 
 def page_of(out: Path, formats: frozenset[str]) -> Path | None:
     """The HTML report in the folder `out` that shows all findings; None where none is made."""
-    return out / html.REPORT_NAME if "html" in formats else None
+    if "html" not in formats:
+        return None
+    from powercut_reports import html
+
+    return out / html.REPORT_NAME
+
+
+def _html_forms(formats: frozenset[str]) -> list[Callable[..., Path]]:
+    """The writers of the HTML that `formats` ask for: one file, or a page a run.
+
+    Text alone needs neither the templates nor the charts, whose modules take 0.04 s to load.
+    """
+    if formats.isdisjoint(("html", "pages")):
+        return []
+    from powercut_reports import html
+
+    forms: dict[str, Callable[..., Path]] = {"html": html.write_report, "pages": html.write_pages}
+    return [write for name, write in forms.items() if name in formats]
 
 
 def print_closing(runs: Sequence[RunRecord], *, took: float | None = None) -> None:
@@ -102,6 +112,11 @@ def print_gate(gate: Gate, runs: Sequence[RunRecord]) -> None:
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table on stdout: framed on a terminal, else plain columns of full width that grep and cut can read."""
     if sys.stdout.isatty():
+        from rich import box
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.table import Table
+
         table = Table(*titles, box=box.SIMPLE)
         for row in rows:
             table.add_row(*(escape(cell) for cell in row))
@@ -123,7 +138,7 @@ def write_reports(
 ) -> list[Path]:
     """Writes the files of the formats that have files, and returns their paths."""
     written: list[Path] = []
-    forms = [write for name, write in HTML_FORMS if name in formats]
+    forms = _html_forms(formats)
     companions = load(out, say=talk.say) if forms or not formats.isdisjoint(paper.FORMATS) else None
     for write in forms:
         try:

@@ -1,25 +1,29 @@
 """Output for papers and spreadsheets: the records as tables in CSV and LaTeX, the report's charts as SVG."""
 
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from powercut.base.output_files import write_text
 from powercut_records.run import RunRecord
-from powercut_reports import research
-from powercut_reports.html import Companions
-from powercut_reports.tables import as_csv, as_latex, of_research, of_runs
-from powercut_reports.tables.table import Table
 
-#: For each format of tables: the suffix of its files, and the function that renders a table.
-TABLE_FORMATS = {"csv": (".csv", as_csv.render), "latex": (".tex", as_latex.render)}
+if TYPE_CHECKING:
+    from powercut_reports.html import Companions
+    from powercut_reports.tables.table import Table
+
+#: For each format of tables: the suffix of its files, and the module that renders a table, loaded when it is asked for.
+TABLE_FORMATS = {"csv": (".csv", "as_csv"), "latex": (".tex", "as_latex")}
 FORMATS = (*TABLE_FORMATS, "svg")
 TABLES, CHARTS = "tables", "charts"
 
 
-def write(runs: Sequence[RunRecord] | None, companions: Companions, out: Path, formats: frozenset[str]) -> list[Path]:
+def write(runs: Sequence[RunRecord] | None, companions: "Companions", out: Path, formats: frozenset[str]) -> list[Path]:
     """Writes the files of `formats`, and returns the folders. Without `runs`: of what the companions hold alone."""
     folders = []
     if not formats.isdisjoint(TABLE_FORMATS):
+        from powercut_reports.tables import of_research, of_runs
+
         tables = of_runs.tables(runs) if runs is not None else []
         tables += of_research.tables(
             necessity=companions.necessity, costs=companions.costs, fidelity=companions.fidelity
@@ -30,17 +34,20 @@ def write(runs: Sequence[RunRecord] | None, companions: Companions, out: Path, f
     return folders
 
 
-def write_tables(tables: Iterable[Table], folder: Path, formats: Iterable[str]) -> Path:
+def write_tables(tables: Iterable["Table"], folder: Path, formats: Iterable[str]) -> Path:
     """Writes each table in each format that is one of tables, and returns the folder."""
     for name in formats:
         if name in TABLE_FORMATS:
-            suffix, render = TABLE_FORMATS[name]
+            suffix, module = TABLE_FORMATS[name]
+            render = import_module(f"powercut_reports.tables.{module}").render
             for table in tables:
                 write_text(folder / f"{table.name}{suffix}", render(table))
     return folder
 
 
-def _write_charts(runs: Sequence[RunRecord], companions: Companions, folder: Path) -> list[Path]:
+def _write_charts(runs: Sequence[RunRecord], companions: "Companions", folder: Path) -> list[Path]:
+    from powercut_reports import research
+
     sections = research.sections(
         runs, fidelity=companions.fidelity, necessity=companions.necessity, costs=companions.costs
     )

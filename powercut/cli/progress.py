@@ -11,16 +11,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from typing import TYPE_CHECKING, Any, Protocol
 
 from powercut.engine import events
 from powercut.runs.run_request import Listener
 from powercut_records.finding import FindingRecord
 from powercut_records.run import RunRecord
 from powercut_reports import closing
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 #: Seconds between two lines without a terminal.
 EVERY = 10.0
@@ -121,6 +121,10 @@ class Bars(_Announcing):
     """One bar for every run in progress: crash points done, states a second, findings, time left."""
 
     def __init__(self) -> None:
+        # Loaded here: without a terminal there are no bars.
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
         self._bars = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),

@@ -4,6 +4,7 @@ People type `--help` and the name of one verb most often; loading all verbs took
 """
 
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -47,8 +48,11 @@ VERBS = {
 }
 
 
+@cache
 def load(module: str) -> dict[str, Any]:
-    """`{verb: command}` of a module in `powercut.cli.commands`.
+    """`{verb: command}` of a module in `powercut.cli.commands`, built once in a process.
+
+    Typer takes 0.06 s for the options of `run`. A process that carries out many command lines pays once.
 
     The command is the function that is named as its module. A module with more than that has a function `register`.
     """

@@ -50,6 +50,16 @@ def test_a_verb_loads_itself() -> None:
     assert "powercut.cli.commands.run" not in names and "altair" not in names
 
 
+def test_a_run_loads_templates_and_bars_when_it_needs_them() -> None:
+    _, names = loaded("run", "--help")
+    assert "powercut.runs.runner" in names
+    assert not {"jinja2", "powercut_reports.html", "rich.console"} & set(names)
+
+
+def test_a_verb_is_built_once_in_a_process() -> None:
+    assert verbs.load("run") is verbs.load("run")
+
+
 @pytest.mark.parametrize("module", sorted({verb.module for verb in verbs.VERBS.values()}))
 def test_a_module_has_the_verbs_that_are_listed(module: str) -> None:
     assert list(verbs.load(module)) == [name for name, verb in verbs.VERBS.items() if verb.module == module]
