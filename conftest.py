@@ -40,6 +40,9 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.freeze()
+        # As the command line has it: what a test makes is trees of records, in which the default looks for cycles
+        # again and again.
+        gc.set_threshold(100_000, 50, 1000)
 
 
 @pytest.fixture(autouse=True)
