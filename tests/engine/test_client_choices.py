@@ -99,15 +99,21 @@ def count(made: Scenario, target: str, variant: str, folder: Path) -> int:
     return int(searched["clients"])
 
 
-def test_a_choice_that_no_client_has_is_not_offered(real_engine: None, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "kinds", [("insert", "erase"), pytest.param(clients.KINDS, marks=pytest.mark.long)], ids=["two kinds", "all kinds"]
+)
+def test_a_choice_that_no_client_has_is_not_offered(
+    real_engine: None, kinds: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One of three equal threads may take up an operation that leaves another thread nothing: not in its place in the
     order, nor against the rule of inserts. Such a state is no deadlock."""
     selection, shape = Selection(target=targets.find("cceh"), variant="published"), Shape(threads=3, operations=2)
+    monkeypatch.setattr(clients, "kinds_of", lambda target: kinds)
     (made,) = [item for item in clients.groups(selection, shape).scenarios if item.name == "clients_3x2_i2"]
-    firsts = [("insert", 2), *((kind, key) for kind in clients.KINDS[1:] for key in shape.keys)]
+    firsts = [("insert", 2), *((kind, key) for kind in kinds[1:] for key in shape.keys)]
     legal = [
         client
-        for client in clients.clients(shape)
+        for client in clients.clients(shape, kinds)
         if min((program[0] for program in client), key=[("insert", 1), *firsts].index) == ("insert", 2)
         and not clients.may_meet_present(client, frozenset({1}))
     ]

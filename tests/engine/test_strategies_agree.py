@@ -44,11 +44,16 @@ COSTLY = frozenset(
         "expand",
         "expand_on_failure",
         "rehash-clear-first",
+        "resize_back_and_forth",
         "resize_cut",
         "slots_16",
         "traditional_expand",
         "traditional_shrink",
         "slots_8",
+        "undo-log-unordered",
+        "ycsb_a",
+        "ycsb_a_uniform",
+        "ycsb_f",
         "ycsb_load",
     }
 )

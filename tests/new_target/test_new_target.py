@@ -20,6 +20,8 @@ from powercut.scenarios import catalog, targets
 from tests.real_engine import require_engine
 
 CASES = {"c, clang 19": ("c", "c", "clang-19"), "c++, clang 16": ("c++", "cc", "clang-16")}
+#: `docs/tutorial.md` types the same commands in the same language with the same compiler.
+TYPED_ELSEWHERE = "c, clang 19"
 #: The commands of this installation, as an activated environment offers them.
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
@@ -38,7 +40,13 @@ def run(line: str, folder: Path, clang: str) -> subprocess.CompletedProcess[str]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("language", "suffix", "clang"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(
+    ("language", "suffix", "clang"),
+    [
+        pytest.param(*case, id=name, marks=pytest.mark.long if name == TYPED_ELSEWHERE else ())
+        for name, case in CASES.items()
+    ],
+)
 def test_the_readme_holds(tmp_path: Path, language: str, suffix: str, clang: str) -> None:
     require_engine()
     folder = tmp_path / "ledger"

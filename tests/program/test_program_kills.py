@@ -66,6 +66,7 @@ class House:
         variables = environment() | {MARK: self.mark, "TMPDIR": str(self.temporary), "KV_BUG": "order"}
         variables.pop("POWERCUT_WORK", None)
         words = ["run", *shlex.split(WAYS[way]), "--pool", "pool", "--format", "text", "--json", "--jobs", "1"]
+        words += ["--explain", "1"]  # every moment of a run is there with one explanation as with three
         return subprocess.Popen(
             [*CLI, *words],
             cwd=self.folder,

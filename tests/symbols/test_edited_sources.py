@@ -111,22 +111,26 @@ def test_an_edit_beside_findings_leaves_them_known(name: str, tmp_path: Path, mo
         file.write_text("".join(lines))
         return file.name in sites
 
-    def reformat(file: Path) -> bool:
+    def reformat(file: Path) -> None:
         """An assignment on two lines, and other indentation, where no string, comment or directive is."""
         if file.parent.name != name:  # the headers that targets share have macros of several lines
-            return file.name in sites
+            return
         lines = file.read_text().splitlines(keepends=True)
         plain = [not re.search(r'["\\#]|//', line) for line in lines]
         file.write_text("".join(
             re.sub(r"(?<=[\w\])]) = (?=\S)", "\n      =   ", f"  {line}") if fits else line
             for line, fits in zip(lines, plain, strict=True)
         ))  # fmt: skip
-        return file.name in sites
 
-    for step, edit in (("comment", comment), ("reformat", reformat)):
-        assert sources.edit(edit) == len(sites)
-        sources.build()
-        again = sources.run(tmp_path / step, "--baseline", "base.json")
-        told = json.loads((tmp_path / step / "report.json").read_text())["baseline"]
-        assert (told["new"], told["known"], told["fixed"]) == (0, count, []), step
-        assert places(again) != sites  # the lines did move
+    def edit(file: Path) -> bool:
+        held = comment(file)
+        reformat(file)
+        return held
+
+    # Both edits at once, since each build takes seconds: a finding that either of them hides is told as fixed.
+    assert sources.edit(edit) == len(sites)
+    sources.build()
+    again = sources.run(tmp_path / "after", "--baseline", "base.json")
+    told = json.loads((tmp_path / "after" / "report.json").read_text())["baseline"]
+    assert (told["new"], told["known"], told["fixed"]) == (0, count, [])
+    assert places(again) != sites  # the lines did move

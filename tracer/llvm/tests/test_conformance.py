@@ -92,27 +92,37 @@ def record(executable: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in dump.stdout.splitlines()]
 
 
-def places(module: str, offsets: list[int]) -> list[str]:
+@pytest.fixture(scope="module")
+def symbolizer() -> Iterator["subprocess.Popen[str]"]:
+    """One process for all tests: to start it takes longer than the answers for a program."""
+    words = [SYMBOLIZER, "--output-style=JSON", "--functions=short"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+
+
+def places(symbolizer: "subprocess.Popen[str]", module: str, offsets: list[int]) -> list[str]:
     """function:line of each offset: the innermost function, inlined or not, of the suite's own sources."""
-    asked = "".join(f"0x{offset:x}\n" for offset in offsets)
-    answer = subprocess.run(
-        [SYMBOLIZER, f"--obj={module}", "--output-style=JSON", "--functions=short"],
-        input=asked, check=True, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    chains = [json.loads(line)["Symbol"] for line in answer.stdout.splitlines()]
+    assert symbolizer.stdin is not None and symbolizer.stdout is not None
+    chains = []
+    for offset in offsets:
+        symbolizer.stdin.write(f'CODE "{module}" 0x{offset:x}\n')
+        symbolizer.stdin.flush()
+        chains.append(json.loads(symbolizer.stdout.readline())["Symbol"])
     # glibc's headers inline the fortified functions, at lines of their own.
     symbols = [next(symbol for symbol in chain if symbol["FileName"].startswith(str(HERE))) for chain in chains]
     return [f"{symbol['FunctionName'].split('(')[0]}:{symbol['Line']}" for symbol in symbols]
 
 
-def text_form(events: list[dict[str, Any]], executable: Path) -> Iterator[str]:
+def text_form(events: list[dict[str, Any]], executable: Path, symbolizer: "subprocess.Popen[str]") -> Iterator[str]:
     """The trace as in the golden files."""
     modules = next(event["modules"] for event in events if event["event"] == "modules")
     own = [index for index, module in enumerate(modules) if Path(module["path"]) == executable.resolve()]
     recorded = [event for event in events if event["event"] == "trace_event"]
     sites = sorted({tuple(event["stack"][0]) for event in recorded if event["stack"]})
     assert all(site[0] in own for site in sites), "an innermost frame outside the program"
-    names = dict(zip(sites, places(str(executable), [site[1] for site in sites]), strict=True)) if sites else {}
+    names = (
+        dict(zip(sites, places(symbolizer, str(executable), [site[1] for site in sites]), strict=True)) if sites else {}
+    )
     threads = len({event["thread"] for event in recorded}) > 1
     for event in recorded:
         parts = [f"t{event['thread']}"] if threads else []
@@ -149,7 +159,13 @@ def update(program: Program, traces: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("clang", CLANGS)
 @pytest.mark.parametrize("source", PROGRAMS, ids=lambda source: source.stem)
-def test_trace(source: Path, clang: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trace(
+    source: Path,
+    clang: str,
+    symbolizer: "subprocess.Popen[str]",
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("POWERCUT_CLANG", clang)
     monkeypatch.delenv("POWERCUT_CLANGXX", raising=False)
     program = Program.read(source)
@@ -166,7 +182,7 @@ def test_trace(source: Path, clang: str, tmp_path: Path, monkeypatch: pytest.Mon
         folder = tmp_path / level
         folder.mkdir()
         executable = build(program, level, folder)
-        traces[level] = "".join(text_form(record(executable), executable))
+        traces[level] = "".join(text_form(record(executable), executable, symbolizer))
     if UPDATE and clang == CLANGS[0]:
         update(program, traces)
     for level, trace in traces.items():
@@ -174,13 +190,14 @@ def test_trace(source: Path, clang: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("stem", BY_CALLBACKS)
-def test_the_same_by_callbacks_of_gcc(stem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_by_callbacks_of_gcc(
+    stem: str, symbolizer: "subprocess.Popen[str]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("POWERCUT_CLANG", "gcc")
     monkeypatch.delenv("POWERCUT_CLANGXX", raising=False)
     program = Program.read(next(source for source in PROGRAMS if source.stem == stem))
     if missing := set(program.cpu) - cpu_features():
         pytest.skip(f"this processor lacks {' '.join(sorted(missing))}")
     executable = build(program, "O2", tmp_path)
-    assert "".join(text_form(record(executable), executable)) == golden(program, "O2", "gcc").read_text(
-        encoding="utf-8"
-    )
+    trace = "".join(text_form(record(executable), executable, symbolizer))
+    assert trace == golden(program, "O2", "gcc").read_text(encoding="utf-8")
