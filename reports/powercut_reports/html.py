@@ -20,12 +20,16 @@ import json
 import os
 import re
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from powercut_records.finding import VERDICTS
@@ -287,8 +291,30 @@ class _Report:
         ]
 
 
+class _Compiled(FileSystemBytecodeCache):
+    """The code of the templates, beside them, as Python keeps its own: to compile them took half of a small report.
+
+    Jinja compares a template with the one that its code is of. Where nothing can be written, nothing is kept.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(str(_HERE / "templates" / "__pycache__"), f"%s.{sys.implementation.cache_tag}.jinja")
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        with suppress(OSError):
+            super().load_bytecode(bucket)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        if not sys.dont_write_bytecode:
+            with suppress(OSError):
+                Path(self.directory).mkdir(exist_ok=True)
+                super().dump_bytecode(bucket)
+
+
+@cache
 def _environment() -> Environment:
     environment = Environment(
+        bytecode_cache=_Compiled(),
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,

@@ -3,6 +3,8 @@
 import json
 import re
 import runpy
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +115,54 @@ def test_a_thousand_findings_stay_below_ten_megabytes(count: int, tmp_path: Path
     body = packed["places"]["run-30-2"]
     assert 'id="run-30-2"' in unpack(packed, body) and 'id="run-30"' in unpack(packed, packed["parents"][str(body)])
     assert f'data-piece="{packed["parents"][str(body)]}"' in static
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Names of the templates that are compiled. Each report has an environment of its own, as in another process."""
+    names: list[str] = []
+    compiling = html.Environment.compile
+
+    def compile(self: Any, source: str, name: str | None = None, *rest: Any, **more: Any) -> Any:
+        names.append(name or "")
+        return compiling(self, source, name, *rest, **more)
+
+    monkeypatch.setattr(html.Environment, "compile", compile)
+    monkeypatch.setattr(html, "_environment", html._environment.__wrapped__)
+    yield names
+
+
+def test_templates_are_compiled_once_and_after_a_change(
+    sample_runs: list[Raw], compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(PACKAGE / "templates", tmp_path / "templates", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE / "static", tmp_path / "static")
+    monkeypatch.setattr(html, "_HERE", tmp_path)
+
+    def page() -> str:
+        compiled.clear()
+        return html.render(runs_of(sample_runs), title="x")
+
+    first = page()
+    assert "base.html.j2" in compiled
+    assert page() == first and compiled == []
+    base = tmp_path / "templates" / "base.html.j2"
+    base.write_text(base.read_text(encoding="utf-8").replace("</body>", "<p>another</p></body>"), encoding="utf-8")
+    assert "<p>another</p>" in page() and compiled == ["base.html.j2"]
+    for kept in (tmp_path / "templates" / "__pycache__").iterdir():
+        kept.write_bytes(kept.read_bytes()[:-40])
+    assert "<p>another</p>" in page() and "base.html.j2" in compiled
+
+
+def test_where_nothing_can_be_kept_the_report_is_written(
+    sample_runs: list[Raw], compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(PACKAGE / "templates", tmp_path / "templates", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "templates" / "__pycache__").write_text("no folder")
+    shutil.copytree(PACKAGE / "static", tmp_path / "static")
+    monkeypatch.setattr(html, "_HERE", tmp_path)
+    assert html.render(runs_of(sample_runs), title="x") == html.render(runs_of(sample_runs), title="x")
+    assert compiled.count("base.html.j2") == 2
 
 
 def test_an_older_report_survives_a_failed_write(
