@@ -27,6 +27,8 @@ class Figure(BaseModel):
     unit: str
     reproduced: bool | None
     note: str = ""
+    #: Whether the paper's figure is judged at the paper's size alone (`powercut.cost.paper_size`).
+    depends_on_size: bool = False
 
     @model_validator(mode="after")
     def _no_verdict_without_a_paper(self) -> Self:

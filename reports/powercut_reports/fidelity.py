@@ -35,6 +35,7 @@ class FigureRow:
 class FidelityView:
     schemes: tuple[tuple[str, tuple[FigureRow, ...]], ...]
     counts: dict[str, int]  # how many rows have each of `VERDICTS`
+    at_paper_size: tuple[tuple[str, ...], ...]  # scheme, figure, paper, ours, unit, then `last_run`
     costs: tuple[tuple[str, ...], ...]  # scheme, operation, then a number for each of `columns`
     columns: tuple[str, ...]
     ratios: tuple[tuple[str, ...], ...]
@@ -45,6 +46,13 @@ def verdict(row: Mapping[str, Any]) -> str:
     """One of `VERDICTS`: is the paper's figure reproduced? A row that is ours has no verdict."""
     reproduced = row.get("reproduced", False)
     return "ours" if reproduced is None else "yes" if reproduced is True else "no"
+
+
+def last_run(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Returns verdict and run of a figure at its paper's size: the day of the last run, and its version of powercut."""
+    if not row.get("date"):
+        return ("–", "not run")
+    return (verdict(row), f"{row['date']}, powercut {row.get('powercut') or '–'}")
 
 
 def counted(verdicts: Iterable[str]) -> dict[str, int]:
@@ -71,6 +79,10 @@ def fidelity_view(raw: Mapping[str, Any]) -> FidelityView:
     return FidelityView(
         schemes=tuple((scheme, tuple(group)) for scheme, group in by_scheme.items()),
         counts=counted([*(row.verdict for row in rows), *map(verdict, _rows(raw, "ratios"))]),
+        at_paper_size=tuple(
+            (*(_text(item.get(name)) for name in ("scheme", "figure", "paper", "measured", "unit")), *last_run(item))
+            for item in _rows(raw, "paper_size")
+        ),
         costs=tuple(_cost(item, latencies) for item in _rows(raw, "costs")),
         columns=(*(name.replace("_", " ") for name in _COUNTS), *(f"ns, writes {ns} ns" for ns in latencies)),
         ratios=tuple(

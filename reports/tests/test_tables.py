@@ -25,6 +25,11 @@ FIDELITY: Raw = {
     ] + [
         {"scheme": "level", "figure": "erase", "paper": None, "measured": "1 flush", "unit": "", "reproduced": None}
     ],
+    "paper_size": [
+        {"scheme": "level", "figure": "Fig. 8", "paper": "> 0.90", "measured": 0.93, "unit": "items/slots",
+         "reproduced": True, "date": "2026-01-02", "powercut": "0.2.0"},
+        {"scheme": "level", "figure": "Fig. 9", "unit": "items/slots"},
+    ],
     "ratios": [{"operation": "insert", "scheme": "bch", "paper": "1.4 to 3.0", "ratios": [1.5, 2.25],
                 "level": "movement=eager", "reproduced": False, "note": "Fig. 10b"}],
 }  # fmt: skip
@@ -54,6 +59,8 @@ def test_csv_reads_back_what_the_records_have(sample_runs: list[Raw]) -> None:
     assert rows["necessity"][1]["finding"] == "0a1b" and rows["necessity"][0]["in_recovery"] == "yes"
     assert rows["cost"][2]["ns OSDI'18"] == "2400" and rows["cost"][2]["write_amplification"] == "8.5"
     assert [row["reproduced"] for row in rows["fidelity"]] == ["no", "yes", "yes", "ours"]
+    large = [(row["reproduced"], row["last_run"], row["ours"]) for row in rows["fidelity-paper-size"]]
+    assert large == [("yes", "2026-01-02, powercut 0.2.0", "0.93"), ("–", "not run", "")]
     assert rows["fidelity-ratios"][0]["ratio_600"] == "2.25" and rows["fidelity-ratios"][0]["ratio_1000"] == ""
     assert rows["fidelity-ratios"][0]["reproduced"] == "no"
 

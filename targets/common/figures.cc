@@ -64,6 +64,7 @@ void Figures::AddAtItsSize(std::string figure, Value paper, Value measured, std:
     AddOurs(std::move(figure), std::move(measured), std::move(unit),
             note + "; smaller than the paper's table, which has " + paper.Text() + ": --paper-size judges that");
   }
+  rows_->list.back()["depends_on_size"] = true;
 }
 
 void Figures::Print() const { std::puts(Json({{"figures", rows_->list}}).dump(1).c_str()); }

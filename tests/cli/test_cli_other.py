@@ -1,5 +1,6 @@
 """The smaller verbs: list, known-bugs, litmus, fidelity, doctor, cc, and the generated reference."""
 
+import datetime
 import json
 import re
 import subprocess
@@ -12,10 +13,11 @@ from typing import Any
 import pytest
 import typer
 
+from powercut import __version__
 from powercut.base.exit_codes import ExitCode, worst
 from powercut.cli import doctor
 from powercut.cli.main import app, main
-from powercut.cost import costs
+from powercut.cost import costs, paper_size
 
 
 def test_lists(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,7 +118,7 @@ def fidelity_program(house: Any, text: str, *, status: int = 0) -> None:
 
 FIGURE = {
     "scheme": "level", "figure": "maximum load factor", "paper": "> 90", "measured": 91.5, "unit": "%",
-    "reproduced": True, "note": "4 slots",
+    "reproduced": True, "note": "4 slots", "depends_on_size": False,
 }  # fmt: skip
 
 
@@ -167,6 +169,28 @@ def test_fidelity_counts_its_verdicts(
     assert asked.read_text() == "\n", "small tables"
     assert main(["fidelity", "level", "--paper-size"]) == ExitCode.CLEAN
     assert asked.read_text() == "--paper-size\n"
+
+
+def test_fidelity_shows_the_last_run_at_the_papers_size(
+    house: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(costs, "measure", lambda scheme: [])
+    monkeypatch.setattr(paper_size, "FILE", tmp_path / "paper_size.json")
+    small = FIGURE | {"paper": None, "reproduced": None, "depends_on_size": True}
+    other = small | {"figure": "Fig. 9"}
+    fidelity_program(house, json.dumps({"figures": [FIGURE | {"depends_on_size": True}, FIGURE | {"figure": "costs"}]}))
+    assert main(["fidelity", "level", "--paper-size"]) == ExitCode.CLEAN
+    assert "Kept: " in capsys.readouterr().err
+    fidelity_program(house, json.dumps({"figures": [small, other]}))
+    assert main(["fidelity", "level", "--json"]) == ExitCode.CLEAN
+    kept, missing = json.loads(capsys.readouterr().out)["paper_size"]
+    assert (kept["measured"], kept["reproduced"], kept["powercut"]) == (91.5, True, __version__)
+    assert datetime.date.fromisoformat(kept["date"]) <= datetime.date.today()
+    assert (missing["figure"], missing["measured"], missing["date"]) == ("Fig. 9", None, None)
+    assert main(["fidelity", "level"]) == ExitCode.CLEAN
+    printed = capsys.readouterr().out
+    assert f"{kept['date']}, powercut {__version__}" in printed and "not run" in printed
+    assert printed.splitlines()[-1] == "rows: 0 yes, 0 no, 2 ours", "a kept row is none of this run"
 
 
 @pytest.mark.parametrize(

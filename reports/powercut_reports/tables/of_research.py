@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from powercut_reports.costs import COLUMNS
-from powercut_reports.fidelity import verdict
+from powercut_reports.fidelity import last_run, verdict
 from powercut_reports.raw import as_dict, as_dicts, as_float, as_int, as_text, as_texts
 from powercut_reports.tables.table import Cell, Column, Table, table
 
@@ -111,6 +111,11 @@ _FIGURES: tuple[Column[Raw], ...] = (
     Column(name="reproduced", title="Same", of=verdict),
     Column(name="note", title="Note", of=lambda row: as_text(row.get("note")), width=0.27),
 )
+_AT_PAPER_SIZE: tuple[Column[Raw], ...] = (
+    *_FIGURES[:5],
+    Column(name="reproduced", title="Same", of=lambda row: last_run(row)[0]),
+    Column(name="last_run", title="Last run", of=lambda row: last_run(row)[1], width=0.27),
+)
 _RATIOS: tuple[Column[Raw], ...] = (
     Column(name="scheme", title="Scheme", of=lambda row: as_text(row.get("scheme")), kind="code"),
     Column(name="operation", title="Operation", of=lambda row: as_text(row.get("operation")), kind="code"),
@@ -125,11 +130,20 @@ _RATIOS: tuple[Column[Raw], ...] = (
 
 
 def fidelity_tables(raw: Raw) -> list[Table]:
-    """The papers' figures, and how much slower others are than Level hashing where that was measured."""
+    """The papers' figures, those at the papers' size where some are, and how much slower others are than Level
+    hashing where that was measured."""
     figures = table("fidelity", "The papers' figures beside ours", _FIGURES, as_dicts(raw.get("figures")))
+    large = table(
+        "fidelity-paper-size", "Figures at the papers' size, of the last run", _AT_PAPER_SIZE,
+        as_dicts(raw.get("paper_size")),
+    )  # fmt: skip
     ratios = as_dicts(raw.get("ratios"))
     slower = "Times slower than Level hashing: the paper, and the model"
-    return [figures, *([table("fidelity-ratios", slower, _RATIOS, ratios)] if ratios else [])]
+    return [
+        figures,
+        *([large] if large.rows else []),
+        *([table("fidelity-ratios", slower, _RATIOS, ratios)] if ratios else []),
+    ]
 
 
 def _figure(value: object) -> Cell:
