@@ -36,7 +36,7 @@ from typing import Any
 
 from powercut.base.errors import UsageError, unknown_name
 from powercut.scenarios import targets
-from powercut.scenarios.plan import option_text, option_values
+from powercut.scenarios.plan import CONCURRENCY, option_text, option_values
 from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.schema import CHOICE_SINCE, FEWEST_THREADS, MOST_THREADS, SIZES_SINCE, Data, ScenarioFile
 from powercut.scenarios.sizes import Sizes, are_mixed
@@ -49,8 +49,6 @@ MOST_OPERATIONS = 4
 #: Multisets of programs that are looked at, and scenarios that are made of them: what a computer can hold.
 MOST_CLIENTS = 1_000_000
 MOST_SCENARIOS = 50_000
-#: The option by which a target takes its locks or its lock-free protocol, and the value.
-CONCURRENCY = ("concurrency", "concurrent")
 SET_UP, CLIENTS = "set-up", "clients"
 _WORD: Sizes = (8, 8)
 _KEYS = "Write the numbers of 1 to 4 keys, such as 1,2."

@@ -25,6 +25,8 @@ from powercut_records import media
 PLAN_VERSION = 1
 #: The option of a target that switches one of its known bugs on.
 BUG_OPTION = "bug"
+#: The option by which a target takes its locks or its lock-free protocol, and the value.
+CONCURRENCY = ("concurrency", "concurrent")
 
 
 def build(
@@ -78,8 +80,13 @@ def build(
 
 
 def _options(target: Target, scenario: Scenario) -> dict[str, str]:
+    """The scenario's options as texts. A scenario with threads asks for a table that threads may use."""
     known = option_values(target.description)
-    return {key: option_text(value, known.get(key, [])) for key, value in scenario.content.config.items()}
+    options = {key: option_text(value, known.get(key, [])) for key, value in scenario.content.config.items()}
+    option, value = CONCURRENCY
+    if scenario.content.race is not None and value in known.get(option, []):
+        options.setdefault(option, value)
+    return options
 
 
 def medium(target: Target, *, variant: str, scenario: Scenario) -> media.Medium:
