@@ -29,10 +29,10 @@ std::vector<std::string> externals() {
   return {names.begin(), names.end()};
 }
 
-// One 32-bit little-endian number an operation, for `measure --loads`.
-std::optional<EngineError> write_loads(const std::string& path, const LoadCounter& loads) {
+// Writes a 32-bit little-endian number for each operation; without a path, nothing.
+std::optional<EngineError> write_counts(const std::string& path, const std::vector<uint32_t>& each) {
+  if (path.empty()) return std::nullopt;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  const std::vector<uint32_t>& each = loads.each();
   file.write(reinterpret_cast<const char*>(each.data()), static_cast<std::streamsize>(each.size() * sizeof(uint32_t)));
   file.close();
   if (file) return std::nullopt;
@@ -67,7 +67,7 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
   std::unique_ptr<TraceWriter> writer = TraceWriter::create(options.trace, metadata, &error);
   if (writer == nullptr) return usage_error(error);
   Recording::Marks marks;
-  LoadCounter loads;
+  LoadCounter loads(options.cached_lines);
   std::optional<ThreadPhase> threads;
   if (plan.scenario.has_threads()) {
     if (!instrumented) {
@@ -138,9 +138,8 @@ Result<Json> record(const Plan& plan, const RecordOptions& options, Progress& pr
     recorded["schedules_seconds"] = threads->seconds();
   }
   if (options.count_loads) recorded["lines_read"] = loads.lines();
-  if (!options.loads.empty()) {
-    if (std::optional<EngineError> wrong = write_loads(options.loads, loads)) return *wrong;
-  }
+  if (std::optional<EngineError> wrong = write_counts(options.loads, loads.each())) return *wrong;
+  if (std::optional<EngineError> wrong = write_counts(options.media_reads, loads.each_blocks())) return *wrong;
   return recorded;
 }
 

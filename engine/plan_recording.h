@@ -2,6 +2,7 @@
 #ifndef POWERCUT_ENGINE_PLAN_RECORDING_H_
 #define POWERCUT_ENGINE_PLAN_RECORDING_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -10,8 +11,9 @@
 namespace powercut {
 
 struct RecordOptions {
-  std::string plan, trace, loads;
+  std::string plan, trace, loads, media_reads;
   double operation_timeout = 60;
+  uint64_t cached_lines = 0;  // of the cache before the medium, for `media_reads`
   bool count_loads = false;
   bool unseen_stores = false;
 };

@@ -22,6 +22,10 @@ void add_options(CommandLine& command, RecordOptions& options) {
       ->capture_default_str();
   command.add_flag("--count-loads", options.count_loads, "Count the lines that explored operations read");
   command.add_option("--loads", options.loads, "With --count-loads: write the count of every operation to this file");
+  command.add_option("--media-reads", options.media_reads,
+                     "With --count-loads: write the 256-byte blocks that every operation read to this file");
+  command.add_option("--cached-lines", options.cached_lines,
+                     "With --media-reads: lines of a cache, which need no read of the medium");
   command.add_flag("--unseen-stores", options.unseen_stores,
                    "Accept a library whose stores cannot be seen, as one that counts lines; the trace lacks them");
 }

@@ -12,13 +12,15 @@ to them (the recorder counts these; a trace holds no loads); and *write-backs*, 
 erase is about. Where items differ in size, the bytes are the mean of all items that the run writes. Other operations
 have none. Known inaccuracies: a line that is never flushed is written back when the
 cache evicts it, at a time that nobody knows; it counts nowhere. The bytes of the medium are more still where it
-writes in blocks of 256 bytes: `blocks` tells how many.
+reads and writes in blocks of 256 bytes: `blocks` tells how many an operation stored to, `blocks_read` how many it read.
+A cache of `cached_lines` lines lies before these reads; without one every operation reads all its lines from there.
 
 With `zeroing` off, a flush counts only if its line has ever held something besides zeroes. A table whose allocator
 hands out zeroed memory, as the paper's do, makes no such flush.
 
 An operation that a scenario's power cut ended is left out: it did not do all that it does. Counted are operations of
-explored phases. A `maintain` is called by its command: a resize is `expand`.
+explored phases. A `maintain` is called by its command: a resize is `expand`. A phase of threads is counted as one
+caller makes its operations, thread after thread: a count knows what locks cost, and no contention.
 """
 
 import json
@@ -31,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from powercut.base import paths
+from powercut.base.errors import UsageError
 from powercut.engine import engine, events, trace_events
 from powercut.engine.engine import Interrupt
 from powercut.engine.trace_events import BLOCK_SHIFT, LINE_SHIFT, units
@@ -52,6 +55,7 @@ class Counts:
     flushes: float = 0
     fences: float = 0
     lines_read: float = 0
+    blocks_read: float = 0
     write_backs: float = 0
 
     def divided(self, count: float) -> "Counts":
@@ -129,11 +133,21 @@ class _Running:
 
 
 class Meter:
-    """Counts, one record of a trace after the other. `lines_read`: of each operation, by its index."""
+    """Counts, one record of a trace after the other.
 
-    def __init__(self, lines_read: Sequence[int] = (), *, explored: bool = False, zeroing: bool = True) -> None:
+    `lines_read` and `blocks_read` are of each operation, by its index.
+    """
+
+    def __init__(
+        self,
+        lines_read: Sequence[int] = (),
+        blocks_read: Sequence[int] = (),
+        *,
+        explored: bool = False,
+        zeroing: bool = True,
+    ) -> None:
         self.operations: list[Operation] = []
-        self._lines_read = lines_read
+        self._lines_read, self._blocks_read = lines_read, blocks_read
         self._explored = explored
         self._begun = 0
         self._items = 0
@@ -205,7 +219,8 @@ class Meter:
             **running.sums,
             lines=len(running.lines),
             blocks=len(running.blocks),
-            lines_read=self._lines_read[running.index] if running.index < len(self._lines_read) else 0,
+            lines_read=_at(self._lines_read, running.index),
+            blocks_read=_at(self._blocks_read, running.index),
         )
         self.operations.append(
             Operation(
@@ -219,28 +234,53 @@ class Meter:
         )
 
 
-def measure(plan: dict[str, Any], *, interrupt: Interrupt | None = None) -> Measured:
+def _at(counts: Sequence[int], index: int) -> int:
+    return counts[index] if index < len(counts) else 0
+
+
+def measure(plan: dict[str, Any], *, cached_lines: int = 0, interrupt: Interrupt | None = None) -> Measured:
     """Records `plan` and measures its operations; nothing is kept on disk."""
-    (measured,) = measure_each(plan, zeroing=(True,), interrupt=interrupt)
+    (measured,) = measure_each(plan, zeroing=(True,), cached_lines=cached_lines, interrupt=interrupt)
     return measured
 
 
 def measure_each(
-    plan: dict[str, Any], *, zeroing: Sequence[bool], interrupt: Interrupt | None = None
+    plan: dict[str, Any], *, zeroing: Sequence[bool], cached_lines: int = 0, interrupt: Interrupt | None = None
 ) -> list[Measured]:
     """Measures one recording of `plan` as often as `zeroing` says, each time with that word of the module."""
     engine_path = paths.engine()
+    plan = in_turn(plan)
     with tempfile.TemporaryDirectory(prefix="powercut-costs-") as folder:
-        plan_file, trace, loads = (Path(folder) / name for name in ("plan.json", "run.pct", "loads"))
+        plan_file, trace, loads, blocks = (Path(folder) / name for name in ("plan.json", "run.pct", "loads", "blocks"))
         plan_file.write_text(json.dumps(plan), encoding="utf-8")
         given = ["record", "--plan", str(plan_file), "--trace", str(trace), "--count-loads", "--loads", str(loads)]
+        given += ["--media-reads", str(blocks), "--cached-lines", str(cached_lines)]
         engine.single(engine_path, given, events.Recorded, interrupt=interrupt)
-        lines_read = [number for (number,) in struct.iter_unpack("<I", loads.read_bytes())]
+        read = [[number for (number,) in struct.iter_unpack("<I", file.read_bytes())] for file in (loads, blocks)]
         explored = trace_events.starts_explored(plan)
-        meters = [Meter(lines_read, explored=explored, zeroing=each) for each in zeroing]
+        meters = [Meter(*read, explored=explored, zeroing=each) for each in zeroing]
         for record in trace_events.records(engine_path, trace, interrupt=interrupt):
             for meter in meters:
                 meter.add(record)
     sizes = of_plan(plan["scenario"]["key_size"]), of_plan(plan["scenario"]["value_size"])
     item_bytes = meters[0].item_bytes if are_mixed(sizes) else sum(ends(size)[1] for size in sizes)
     return [Measured(operations=meter.operations, item_bytes=item_bytes) for meter in meters]
+
+
+def in_turn(plan: dict[str, Any]) -> dict[str, Any]:
+    """Returns the plan with one caller in the place of its threads, who makes their operations in turn."""
+    if not any(phase.get("threads") for phase in plan["scenario"]["phases"]):
+        return plan
+    phases = []
+    for phase in plan["scenario"]["phases"]:
+        steps = [step for thread in phase.get("threads", []) for step in thread]
+        if any("any" in step for step in steps):
+            raise UsageError(
+                "its threads choose between operations, and a cost is that of one choice",
+                where=f"scenario {plan['scenario']['name']}",
+                next_step="Write one operation in the place of each 'any'.",
+            )
+        kept = {key: value for key, value in phase.items() if key not in ("threads", "alike")}
+        phases.append({**kept, "steps": steps} if steps else phase)
+    rest = {key: value for key, value in plan.items() if key != "search"}
+    return {**rest, "scenario": {**plan["scenario"], "phases": phases}}
