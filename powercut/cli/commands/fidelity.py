@@ -12,7 +12,7 @@ from powercut.base.output_files import write_json
 from powercut.cli import companions, output, paper, talk
 from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import argument, option
-from powercut.cost import costs
+from powercut.cost import costs, media
 from powercut.cost import fidelity as figures
 from powercut.cost import paper_size as large
 from powercut.runs.runner import prepare_out
@@ -59,7 +59,7 @@ def fidelity(
             where=f"--format {format}",
             next_step="Name the folder: --out DIR.",
         )
-    rows = figures.measure(scheme, paper_size=paper_size)
+    rows = [*figures.measure(scheme, paper_size=paper_size), *media.measure(scheme)]
     if paper_size:
         _keep(rows)
     measured = costs.measure(scheme)
