@@ -1,6 +1,7 @@
 // powercut-fidelity-clevel: the figures of the Clevel hashing paper that do not depend on a machine, as one JSON object
 // {"figures": [...]} on stdout. Deterministic.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "targets/clevel/table.h"
@@ -13,7 +14,7 @@ namespace {
 using powercut::fidelity::Figures;
 using powercut::fidelity::Join;
 
-constexpr uint64_t kPool = uint64_t{1} << 30;
+constexpr uint64_t kPool = uint64_t{1} << 30, kLoadPool = uint64_t{14} << 30;
 constexpr uint32_t kKey = 16, kValue = 15;  // the paper's items have 15 bytes each (4.1)
 
 Options TableOf(uint32_t slots, uint32_t first_log2, bool in_background) {
@@ -29,8 +30,8 @@ Options TableOf(uint32_t slots, uint32_t first_log2, bool in_background) {
 // A table that is filled with distinct random keys.
 class Bench : public powercut::fidelity::FreshTable<Table> {
  public:
-  Bench(uint32_t slots, uint32_t first_log2, bool in_background)
-      : FreshTable(TableOf(slots, first_log2, in_background), kPool), slots_(slots) {}
+  Bench(uint32_t slots, uint32_t first_log2, bool in_background, uint64_t pool = kPool)
+      : FreshTable(TableOf(slots, first_log2, in_background), pool), slots_(slots) {}
 
   // Inserts fresh keys up to `items`, or until one finds no slot: the moment of a resize. The load factor then.
   double Fill(uint64_t items = ~uint64_t{0}) {
@@ -49,12 +50,21 @@ class Bench : public powercut::fidelity::FreshTable<Table> {
       if (table().Maintain("rehash") != POWERCUT_OK) throw std::runtime_error("no room to rehash");
     }
   }
+  // Returns the number of buckets of the largest level, as a power of two: each expansion adds one to it.
+  int largest_log2() const {
+    uint64_t most = 1;
+    const View& view = table().view();
+    for (int i = 0; i < view.count; ++i) most = std::max<uint64_t>(most, view.levels[i].buckets());
+    return std::bit_width(most) - 1;
+  }
   double load() const {
     uint64_t buckets = 0;
     const View& view = table().view();
     for (int i = 0; i < view.count; ++i) buckets += view.levels[i].buckets();
     return static_cast<double>(items_) / static_cast<double>(buckets * slots_);
   }
+
+  uint64_t items() const { return items_; }
 
  private:
   uint64_t slots_;
@@ -107,9 +117,35 @@ void LoadFactors(Figures* figures) {
                "from either start");
 }
 
+// Table 2 and 4.4: Load A inserts 64 million items into a table for 256 thousand. A then makes as many operations, half
+// of which write; the paper follows RECIPE, where a write inserts a fresh key. Two levels of 2^14 and 2^13 buckets have
+// 196,608 slots. A table that is not as large as the paper's has a 64th of all numbers.
+void Workloads(Figures* figures) {
+  const bool whole = figures->paper_size();
+  const uint64_t items = whole ? 64'000'000 : 1'000'000;
+  const int first_log2 = whole ? 14 : 8;
+  Bench bench(8, static_cast<uint32_t>(first_log2), /*in_background=*/true, whole ? kLoadPool : kPool);
+  const auto resizes_up_to = [&](uint64_t inserted) {
+    bench.Fill(inserted);
+    if (bench.items() != inserted) throw std::runtime_error("the pool is too small for the workloads");
+    return bench.largest_log2() - first_log2;
+  };
+  const int load = resizes_up_to(items), both = resizes_up_to(items + items / 2);
+  const std::string start = "from 196,608 slots for 64 million items, or from a 64th for a 64th; ";
+  figures->AddAtItsSize("Table 2 and 4.4: resizes while Load A is run", "> 10", load, "resizes", load > 10,
+                        start + "\"multiple times (e.g., more than 10 times in clevel hashing)\"");
+  figures->AddAtItsSize("Table 2 and 4.4: resizes while workload A is run", "> 0", both - load, "resizes", both > load,
+                        start + "\"Resizing also occurs in the workload A\"");
+}
+
+void Measure(Figures* figures) {
+  LoadFactors(figures);
+  Workloads(figures);
+}
+
 }  // namespace
 }  // namespace powercut::clevel::fidelity
 
 int main(int argc, char** argv) {
-  return powercut::fidelity::Run(argc, argv, "clevel", powercut::clevel::fidelity::LoadFactors);
+  return powercut::fidelity::Run(argc, argv, "clevel", powercut::clevel::fidelity::Measure);
 }
