@@ -17,6 +17,11 @@ from powercut.engine.engine import Interrupt, Interrupted
 
 #: Files of the folder that a command's output goes to, where it is wanted whole: its standard output and error.
 OUTPUTS = ("stdout", "stderr")
+#: Starts a script as a module: Python keeps the code of modules, and compiles a script at each start.
+_AS_MODULE = (
+    "import os, sys; folder, name = os.path.split(sys.argv[1]); sys.path.append(folder); "
+    "__import__(name.removesuffix('.py')).main()"
+)
 _SHOWN_LINES = 8
 _SHOWN_WIDTH = 160
 
@@ -90,7 +95,7 @@ def companion(script: str, *, held: Sequence[int] = ()) -> "subprocess.Popen[str
     The script is asked over its standard input, and answers over its standard output. `held` stays open in it.
     """
     return subprocess.Popen(
-        [sys.executable, "-ISs", script],
+        [sys.executable, "-ISs", "-c", _AS_MODULE, script],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
