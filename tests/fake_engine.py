@@ -301,4 +301,3 @@ def main() -> None:
     known[command]()
     if command not in ("explore", "audit"):
         emit(event="end", exit=0)
-

@@ -204,26 +204,17 @@ def test_a_device_that_is_mapped_or_renamed_over_is_refused_by_name(beside: Besi
     assert tree(beside.data) == before
 
 
-def test_sqlite_beside_its_journal_has_no_verdict(tmp_path: Path, kv_of: Callable[[Path], Kv]) -> None:
+@pytest.mark.parametrize("mode", ["DELETE", pytest.param("WAL", marks=pytest.mark.long)])
+def test_sqlite_beside_its_journal_has_no_verdict(mode: str, tmp_path: Path, kv_of: Callable[[Path], Kv]) -> None:
     """The real one: its recovery looks for a rollback journal, or for a write-ahead log."""
     kv = kv_of(tmp_path)
     (tmp_path / "use.py").write_text(SQLITE)
-    for mode, code in (("DELETE", 3), ("WAL", 3)):
-        python = f"{shutil.which('python3')} -B use.py"
-        words = ["--setup", f"{python} make {mode} t.db", "--record", f"{python} run {mode} t.db"]
-        words += [
-            "--recover",
-            f"{python} check {mode} t.db",
-            "--device",
-            "t.db",
-            "--timeout",
-            "30s",
-            "--format",
-            "text",
-        ]
-        answer = kv.cli("run", *words, "--explain", "0", "--json")
-        assert (answer.code, answer.run["verdict"]) == (code, "unknown"), answer
-        assert any(f"{DEPENDS}{tmp_path}/t.db-" in note for note in answer.run["not_checked"]["notes"])
+    python = f"{shutil.which('python3')} -B use.py"
+    words = ["--setup", f"{python} make {mode} t.db", "--record", f"{python} run {mode} t.db"]
+    words += ["--recover", f"{python} check {mode} t.db", "--device", "t.db", "--timeout", "30s", "--format", "text"]
+    answer = kv.cli("run", *words, "--explain", "0", "--json")
+    assert (answer.code, answer.run["verdict"]) == (3, "unknown"), answer
+    assert any(f"{DEPENDS}{tmp_path}/t.db-" in note for note in answer.run["not_checked"]["notes"])
 
 
 SQLITE = """
