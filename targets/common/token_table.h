@@ -6,9 +6,13 @@
 //   0      root: 3 lines (TokenRoot below)
 //   192    PoolAllocator: its line, its table, its units; the table is one block of it
 //
-// A table is replaced as a whole. The new table is made in an unreached block, made durable, and named by one store of
-// 8 bytes; then the old table is freed. A cut before the store leaves the old table and an unreached block; a cut after
-// the store leaves the new table and the old block. Open frees the unreached block in either case.
+// A scheme resizes its table in one of two ways.
+//   copy     The new table is made in an unreached block, made durable, and named by one store of 8 bytes; then the old
+//            table is freed. A cut before the store leaves the old table and an unreached block; a cut after the store
+//            leaves the new table and the old block. Open frees the unreached block in either case.
+//   rehash   The new table is named while it is empty, and the word behind its cells names the old table, its *older*
+//            one. The items move one by one (3.3(3)). Then the word is cleared, and the old table is freed. Open
+//            finishes what a cut has left.
 #ifndef POWERCUT_TARGETS_COMMON_TOKEN_TABLE_H_
 #define POWERCUT_TARGETS_COMMON_TOKEN_TABLE_H_
 
@@ -51,6 +55,27 @@ struct TokenDefects {
   bool log_not_replayed = false;    // open ignores the undo log
   bool value_in_halves = false;     // kAtomic: two stores of 4 bytes
   bool header_not_flushed = false;  // format flushes the address of a local
+  bool older_late = false;          // resize=rehash: the new table is named before it names its older one
+};
+
+// How a resize brings the items into the new table.
+enum class Resize : uint8_t { kCopy, kRehash, kCount };
+
+// The tables that an unfinished rehash is emptying, the latest first. A table that is too small for their items gets a
+// larger one in front, so that there may be several.
+template <typename Body>
+struct OlderTables {
+  static constexpr int kMost = 5;
+  Body table[kMost];
+  int count = 0;
+
+  const Body* begin() const { return table; }
+  const Body* end() const { return table + count; }
+  bool full() const { return count == kMost; }
+  void Push(const Body& body) {
+    for (int i = count++; i > 0; --i) table[i] = table[i - 1];
+    table[0] = body;
+  }
 };
 
 class TokenTable {
@@ -72,11 +97,12 @@ class TokenTable {
     return POWERCUT_OK;
   }
 
-  TokenTable(powercut_pool pool, TokenBucket bucket, TokenDefects defects, uint64_t unit)
+  TokenTable(powercut_pool pool, TokenBucket bucket, TokenDefects defects, uint64_t unit, Resize resize)
       : pool_(pool),
         bucket_(bucket),
         defects_(defects),
         unit_(unit),
+        older_size_(resize == Resize::kRehash ? sizeof(uint64_t) : 0),
         allocator_(pool, {.begin = sizeof(TokenRoot), .unit = unit}) {}
 
   TokenRoot* root() const { return reinterpret_cast<TokenRoot*>(pool_.base); }
@@ -129,8 +155,66 @@ class TokenTable {
     pmem::atomic_store(&root()->table, offset | log2);
     pmem::persist(&root()->table, sizeof(uint64_t));
   }
-  uint64_t TableOffset() const { return root()->table & ~(unit_ - 1); }
-  uint32_t TableLog2() const { return static_cast<uint32_t>(root()->table & (unit_ - 1)); }
+
+  // Returns the size of the block for a table of so many bytes.
+  uint64_t BlockBytes(uint64_t bytes) const { return bytes + older_size_; }
+
+  // Calls attach(i, log2, base) for each named table, the first one first; attach returns the bytes of such a table.
+  // CORRUPT: a word names no table of less than 2^logs.
+  template <typename Attach>
+  powercut_status AttachTables(uint32_t logs, int most, Attach attach) const {
+    uint64_t word = root()->table;
+    for (int i = 0; i == 0 || (i < most && word != 0); ++i) {
+      const uint64_t offset = word & ~(unit_ - 1);
+      const auto log2 = static_cast<uint32_t>(word & (unit_ - 1));
+      if (log2 < 1 || log2 >= logs) return POWERCUT_CORRUPT;
+      uint8_t* base = pool_.base + offset;
+      const uint64_t bytes = attach(i, log2, base);
+      if (!allocator_.Contains(offset, BlockBytes(bytes))) return POWERCUT_CORRUPT;
+      word = older_size_ == 0 ? 0 : *OlderWord(base, bytes);
+    }
+    return word == 0 ? POWERCUT_OK : POWERCUT_CORRUPT;
+  }
+
+  // Names a new, empty table whose older one is the table named so far. Returns its base; null: no room.
+  uint8_t* NameInFront(uint64_t bytes, uint32_t log2) {
+    const uint64_t offset = allocator_.Allocate(BlockBytes(bytes));
+    if (offset == 0) return nullptr;
+    uint8_t* base = pool_.base + offset;
+    uint64_t* word = OlderWord(base, bytes);
+    const uint64_t older = root()->table;
+    std::memset(base, 0, BlockBytes(bytes));
+    if (!defects_.older_late) pmem::atomic_store(word, older);
+    pmem::persist(base, BlockBytes(bytes));
+    NameTable(offset, log2);
+    if (defects_.older_late) {
+      pmem::atomic_store(word, older);
+      pmem::persist(word, sizeof *word);
+    }
+    pmem::mark("rehash.published");
+    return base;
+  }
+
+  // The older tables are empty: none is named any more.
+  void ForgetOlder(uint8_t* base, uint64_t bytes) const {
+    uint64_t* word = OlderWord(base, bytes);
+    pmem::atomic_store(word, uint64_t{0});
+    pmem::persist(word, sizeof *word);
+  }
+
+  // `move` brings the items of all older tables into the first one; false: an item found no place, and stays where it
+  // is. Then `grow` puts a larger table in front; false: no room, and the tables stay attached as they are.
+  template <typename Move, typename Grow>
+  static powercut_status MoveAll(Move move, Grow grow) {
+    while (!move()) {
+      if (!grow()) {
+        pmem::mark("rehash.stuck");
+        return POWERCUT_FULL;
+      }
+      pmem::mark("rehash.grown");
+    }
+    return POWERCUT_OK;
+  }
 
   // Format's last step: the table exists. Precondition: it is durable and named.
   void WriteHeader(uint64_t magic, uint64_t geometry) const {
@@ -199,9 +283,12 @@ class TokenTable {
   TokenBucket bucket_;
   TokenDefects defects_;
   uint64_t unit_;
+  uint64_t older_size_;  // bytes behind a table's cells
   PoolAllocator allocator_;
 
  private:
+  static uint64_t* OlderWord(uint8_t* base, uint64_t bytes) { return reinterpret_cast<uint64_t*>(base + bytes); }
+
   void OverwriteAtomically(uint8_t* value, const uint8_t* fresh) const {
     pmem::mark("update.atomic");
     if (defects_.value_in_halves) {

@@ -21,6 +21,10 @@ enum class Bug : uint8_t {
   kLogNotReplayed,      // open ignores the undo log
   kResizePublishEarly,  // the new tree is named before it is durable
   kRehashClearFirst,    // an item is cleared in the old tree before the new tree is named
+  kItemClearFirst,      // resize=rehash: an item is cleared in the old tree before the new tree has it
+  kRehashOlderLate,     // resize=rehash: the new tree is named before it names the old one
+  kRehashNotFinished,   // resize=rehash: open forgets the tree that a cut resize was emptying
+  kRehashUnchecked,     // resize=rehash: recovery moves the item that was cut without a look for its copy
   kResizeFreeFirst,     // the old tree's block is freed before the new tree is named
   kLeakNewTree,         // open does not free what nobody reaches
   kHeaderNotFlushed,    // format flushes the address of a local
@@ -32,6 +36,7 @@ struct Options {
   bool apart;   // the two hash functions address a half of the leaves each
   bool packed;  // two siblings and the cell above them lie side by side
   InPlace update;
+  Resize resize;
   Bug bug;
   uint8_t leaves_log2;
   uint8_t levels;  // reserved levels, leaves included
@@ -44,7 +49,8 @@ struct Options {
             .log_cleared_early = bug == Bug::kLogClearedEarly,
             .log_not_replayed = bug == Bug::kLogNotReplayed,
             .value_in_halves = bug == Bug::kUpdateTwoWrites,
-            .header_not_flushed = bug == Bug::kHeaderNotFlushed};
+            .header_not_flushed = bug == Bug::kHeaderNotFlushed,
+            .older_late = bug == Bug::kRehashOlderLate};
   }
 };
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "targets/common/scheme_table.h"
 #include "targets/common/token_table.h"
@@ -48,38 +49,67 @@ class Table : public TokenTable {
 
   template <typename Visit>
   void ForEachCopy(const uint8_t* key, Visit visit) {
-    ForEachCell(tree_, key, [&](uint8_t* cell) {
+    ForEachOf(key, [&](uint8_t* cell) {
       const uint8_t* item = bucket_.Slot(cell, 0);
-      return IsUsed(cell) && bucket_.KeyEquals(item, key) && visit(item, item + options_.key_size);
+      return visit(item, item + options_.key_size);
     });
   }
-  // Regions: 0 is the root, then the cells, a few at a time (verify.cc).
-  uint64_t regions() const { return 1 + (tree_.count() + kRegionCells - 1) / kRegionCells; }
+  // Regions: 0 is the root, then the cells of each tree, a few at a time (verify.cc).
+  uint64_t regions() const {
+    uint64_t count = 1 + Regions(tree_);
+    for (const Tree& older : older_) count += Regions(older);
+    return count;
+  }
   template <typename Visit>
   void Walk(uint64_t region, Visit visit) {
     if (region == 0) return;
-    const uint64_t end = std::min(region * kRegionCells, tree_.count());
-    for (uint64_t index = (region - 1) * kRegionCells; index < end; ++index) {
-      uint8_t* cell = Cell(tree_, index);
+    const CellRange range = RangeOf(region);
+    for (uint64_t index = range.begin; index < range.end; ++index) {
+      uint8_t* cell = Cell(*range.tree, index);
       const uint8_t* item = bucket_.Slot(cell, 0);
       if (IsUsed(cell) && visit(item, item + options_.key_size)) return;
     }
   }
-  bool Reaches(uint64_t offset) const { return offset == OffsetOf(tree_.cells); }
+  bool Reaches(uint64_t offset) const {
+    return offset == OffsetOf(tree_.cells) || std::any_of(older_.begin(), older_.end(), [&](const Tree& older) {
+             return offset == OffsetOf(older.cells);
+           });
+  }
   void Draw(Drawing* to) const;  // draw.cc
 
   const Tree& tree() const { return tree_; }
 
  private:
   static constexpr uint64_t kUnit = 256;
+  static constexpr uint32_t kLogs = 32;  // a tree has fewer than 2^kLogs leaves
   static constexpr uint64_t kRegionCells = 4;
 
   Table(powercut_pool pool, const Options& options)
-      : TokenTable(pool, TokenBucket(options.key_size, options.value_size, 1), options.defects(), kUnit),
+      : TokenTable(pool, TokenBucket(options.key_size, options.value_size, 1), options.defects(), kUnit,
+                   options.resize),
         options_(options) {}
 
   bool Has(Bug bug) const { return options_.bug == bug; }
   uint64_t GeometryWord() const;
+
+  // The cells of a region.
+  struct CellRange {
+    const Tree* tree;
+    uint64_t begin, end;
+  };
+  static uint64_t Regions(const Tree& tree) { return (tree.count() + kRegionCells - 1) / kRegionCells; }
+  // Precondition: 0 < region < regions().
+  CellRange RangeOf(uint64_t region) const {
+    const auto cells_of = [](const Tree* tree, uint64_t part) {
+      return CellRange{tree, part * kRegionCells, std::min((part + 1) * kRegionCells, tree->count())};
+    };
+    --region;
+    if (region < Regions(tree_)) return cells_of(&tree_, region);
+    region -= Regions(tree_);
+    const Tree* tree = older_.begin();
+    for (; region >= Regions(*tree); ++tree) region -= Regions(*tree);
+    return cells_of(tree, region);
+  }
 
   Tree Shape(uint32_t leaves_log2) const {
     return {.cells = nullptr,
@@ -105,6 +135,18 @@ class Table : public TokenTable {
     }
     return nullptr;
   }
+  // visit(cell) for every copy of the key, until it returns true: the first tree first. Returns that cell.
+  template <typename Visit>
+  uint8_t* ForEachOf(const uint8_t* key, Visit visit) const {
+    const auto matching = [&](uint8_t* cell) {
+      return IsUsed(cell) && bucket_.KeyEquals(bucket_.Slot(cell, 0), key) && visit(cell);
+    };
+    uint8_t* found = ForEachCell(tree_, key, matching);
+    for (const Tree* older = older_.begin(); found == nullptr && older != older_.end(); ++older) {
+      found = ForEachCell(*older, key, matching);
+    }
+    return found;
+  }
   uint8_t* FindFree(const Tree& tree, const uint8_t* key) const {
     return ForEachCell(tree, key, [&](const uint8_t* cell) { return !IsUsed(cell); });
   }
@@ -119,11 +161,20 @@ class Table : public TokenTable {
   powercut_status Shrink();
   Built Build(uint32_t leaves_log2, Tree* next);
   void Replace(const Tree& next);
+  bool Introduce(uint32_t leaves_log2);
+  powercut_status FinishRehash(bool recovering);
+  bool RehashItems(bool recovering);
+  bool RehashItem(uint8_t* cell, bool look_for_copy);
+
+  powercut_status Attach();  // recover.cc
+
+  void DrawTree(const Tree& tree, const std::string& age, Drawing* to) const;  // draw.cc
 
   powercut_status VerifyRoot(char* message, size_t size);
 
   Options options_;
-  Tree tree_;
+  Tree tree_;                // the first tree, which takes the items
+  OlderTables<Tree> older_;  // resize=rehash
 };
 
 }  // namespace powercut::path

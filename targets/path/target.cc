@@ -15,6 +15,8 @@ constexpr OptionTable<Options> kOptions({
     {"packing=levels|subtrees: cells lie level by level, or two siblings and the cell above them together",
      Flag<&Options::packed, "subtrees">()},
     {"update=logged|atomic: the undo log, or one 8-byte store (values of 8 bytes only)", Named<&Options::update>()},
+    {"resize=copy|rehash: a whole tree is built and then named, or items move one by one into a tree that is named",
+     Named<&Options::resize>()},
     {"auto_expand=on|off: an insert that finds no place doubles the tree and tries again (off: FULL)",
      Switch<&Options::auto_expand>()},
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},

@@ -1,16 +1,23 @@
 // Draws a PFHT table: its buckets, then the chains of its stash.
+#include <string>
+
 #include "targets/common/drawing.h"
 #include "targets/pfht/table.h"
 
 namespace powercut::pfht {
 
 void Table::Draw(Drawing* to) const {
-  const uint32_t key_size = options_.key_size;
   to->Group("root");
   to->Pointer("undo log", &root()->log_slot);
-  to->Group("buckets");
-  for (uint64_t b = 0; b < body_.shape.buckets() && to->Wants(); ++b) {
-    uint8_t* bucket = Bucket(body_, b);
+  DrawBody(body_, "", to);
+  for (int i = 0; i < older_.count; ++i) DrawBody(older_.table[i], "older " + std::to_string(i + 1) + ": ", to);
+}
+
+void Table::DrawBody(const Body& body, const std::string& age, Drawing* to) const {
+  const uint32_t key_size = options_.key_size;
+  to->Group("%sbuckets", age.c_str());
+  for (uint64_t b = 0; b < body.shape.buckets() && to->Wants(); ++b) {
+    uint8_t* bucket = Bucket(body, b);
     const uint32_t tokens = Tokens(bucket);
     to->Bucket(b);
     to->Tokens("tokens", bucket_.TokensAt(bucket), bucket_.header_size(), tokens, bucket_.slots());
@@ -23,13 +30,13 @@ void Table::Draw(Drawing* to) const {
       }
     }
   }
-  to->Group("stash");
-  for (uint64_t chain = 0; chain < body_.shape.chains && to->Wants(); ++chain) {
+  to->Group("%sstash", age.c_str());
+  for (uint64_t chain = 0; chain < body.shape.chains && to->Wants(); ++chain) {
     to->Bucket(chain);
-    const uint64_t* head = Head(body_, chain);
+    const uint64_t* head = Head(body, chain);
     to->Pointer("chain", head);
     uint32_t slot = 0;
-    ForEachInChain(body_, chain, [&](const Place& place) {
+    ForEachInChain(body, chain, [&](const Place& place) {
       to->Item(slot++, place.item, place.item + key_size, NodeAt(*place.link), sizeof(StashNode));
       return !to->Wants();
     });

@@ -8,7 +8,7 @@ namespace powercut::pfht {
 
 Place Table::Find(const uint8_t* key) const {
   Place found;
-  ForEachPlace(body_, key, [&](const Place& place) {
+  ForEachPlace(key, [&](const Place& place) {
     found = place;
     return true;
   });
@@ -17,7 +17,7 @@ Place Table::Find(const uint8_t* key) const {
 
 Place Table::FindOtherCopy(const uint8_t* key, const uint8_t* item) const {
   Place found;
-  ForEachPlace(body_, key, [&](const Place& place) {
+  ForEachPlace(key, [&](const Place& place) {
     if (place.item == item) return false;
     found = place;
     return true;
@@ -51,14 +51,15 @@ void Table::Remove(const Place& place) {
   if (place.bucket != nullptr) {
     Clear(place.bucket, place.slot);
   } else {
-    Unlink(place.link);
+    Unlink(place);
   }
 }
 
 // One store takes the node out of its chain; the block is freed only after the store is durable. A cut in between
 // leaves a block that nobody reaches, and open frees it.
-void Table::Unlink(uint64_t* link) {
+void Table::Unlink(const Place& place) {
   pmem::mark("erase.stash");
+  uint64_t* link = place.link;
   const uint64_t offset = *link;
   const uint64_t rest = NodeAt(offset)->next;
   DO_IF (Bug::kStashFreeFirst) allocator_.Free(offset);
@@ -68,7 +69,7 @@ void Table::Unlink(uint64_t* link) {
   pmem::persist(link, sizeof *link);
   pmem::mark("erase.unlinked");
   SKIP_IF (Bug::kStashFreeFirst) allocator_.Free(offset);
-  --body_.stash_items;
+  if (place.stash_of == &body_) --body_.stash_items;
 }
 
 }  // namespace powercut::pfht

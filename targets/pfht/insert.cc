@@ -48,7 +48,7 @@ bool Table::PlaceByDisplacement(const Body& body, const uint8_t* item) {
       uint8_t* target = Bucket(body, alternative);
       const uint32_t tokens = Tokens(target);
       if (tokens == bucket_.full()) continue;
-      const Place from{occupant, bucket, slot, nullptr};
+      const Place from{.item = occupant, .bucket = bucket, .slot = slot};
       // A table that is being built has no duplicates: CopyItems() saw to it.
       if (!body.named || !DropIfDuplicate(from)) {
         Displace(body, from, target, static_cast<uint32_t>(std::countr_one(tokens)));

@@ -2,6 +2,7 @@
 //
 //   buckets   2^n TokenBuckets
 //   chains    heads of the stash's chains, 8 bytes each: pool offset of the first node, 0 = none
+//   older     resize=rehash: the word that names the table which is being emptied
 //
 // A stash node is a block of its own, of one line: the offset of the next node, then the item.
 #ifndef POWERCUT_TARGETS_PFHT_LAYOUT_H_
@@ -39,6 +40,7 @@ struct Shape {
   }
 
   uint64_t buckets() const { return uint64_t{1} << buckets_log2; }
+  uint64_t regions() const { return buckets() + chains; }
 
   uint32_t buckets_log2 = 0;
   uint64_t stash_capacity = 0;  // items

@@ -28,6 +28,10 @@ enum class Bug : uint8_t {
   kLogNotReplayed,      // open ignores the undo log
   kResizePublishEarly,  // the new table is named before it is durable
   kRehashClearFirst,    // an item is cleared in the old table before the new table is named
+  kItemClearFirst,      // resize=rehash: an item is cleared in the old table before the new table has it
+  kRehashOlderLate,     // resize=rehash: the new table is named before it names the old one
+  kRehashNotFinished,   // resize=rehash: open forgets the table that a cut resize was emptying
+  kRehashStashLeft,     // resize=rehash: the old table is given up while its stash still holds items
   kLeakNewTable,        // open does not free what nobody reaches
   kHeaderNotFlushed,    // format flushes the address of a local
   kCount
@@ -41,6 +45,7 @@ struct Options {
   bool auto_expand;
   UpdateKind update;
   Choice choice;
+  Resize resize;
   Bug bug;
   uint8_t slots;
   uint8_t buckets_log2;
@@ -54,7 +59,8 @@ struct Options {
             .log_cleared_early = bug == Bug::kLogClearedEarly,
             .log_not_replayed = bug == Bug::kLogNotReplayed,
             .value_in_halves = false,
-            .header_not_flushed = bug == Bug::kHeaderNotFlushed};
+            .header_not_flushed = bug == Bug::kHeaderNotFlushed,
+            .older_late = bug == Bug::kRehashOlderLate};
   }
 };
 

@@ -15,6 +15,8 @@ constexpr OptionTable<Options> kOptions({
     {"update=logged|opportunistic|atomic: the undo log; log-free where the bucket has an empty slot; or one 8-byte "
      "store (values of 8 bytes only)",
      Named<&Options::update>()},
+    {"resize=copy|rehash: a whole table is built and then named, or items move one by one into a table that is named",
+     Named<&Options::resize>()},
     {"auto_expand=on|off: an insert that finds the stash full doubles the table and tries again (off: FULL)",
      Switch<&Options::auto_expand>()},
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
