@@ -20,6 +20,7 @@ using test::TestTable;
 struct Shape {
   const char* forest;
   uint32_t key_size, value_size;
+  const char* stash = "0";
 };
 
 class CutTest : public testing::TestWithParam<Shape> {
@@ -28,8 +29,8 @@ class CutTest : public testing::TestWithParam<Shape> {
 
   void MakeTable() {
     table_.emplace(powercut_target_entry(POWERCUT_TARGET_ABI), "hardened",
-                   TestTable::Settings{{"buckets", "16"}, {"forest", GetParam().forest}}, GetParam().key_size,
-                   GetParam().value_size, 1 << 20);
+                   TestTable::Settings{{"buckets", "16"}, {"forest", GetParam().forest}, {"stash", GetParam().stash}},
+                   GetParam().key_size, GetParam().value_size, 1 << 20);
     ASSERT_EQ(table_->Format(), POWERCUT_OK);
     ASSERT_EQ(table_->Open(), POWERCUT_OK);
   }
@@ -111,6 +112,9 @@ TEST_P(CutTest, WhatWasAcknowledgedSurvives) {
   EXPECT_EQ(marks.seen.count("erase.duplicate"), on_demand() ? 1u : 0u);
   EXPECT_EQ(marks.seen.count("update.duplicate"), on_demand() ? 1u : 0u);
   EXPECT_EQ(marks.seen.count("recover.log"), GetParam().value_size > 8 ? 1u : 0u);
+  const bool stashed = std::string(GetParam().stash) != "0";
+  EXPECT_EQ(marks.seen.count("insert.stash"), stashed ? 1u : 0u);
+  EXPECT_EQ(marks.seen.count("erase.stash"), stashed ? 1u : 0u);
 }
 
 // Every live item is moved and the move is cut; then the whole table is rehashed.
@@ -130,10 +134,11 @@ TEST_P(CutTest, RehashTakesOneCopyAlong) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, CutTest,
-                         testing::Values(Shape{"scan", 8, 8}, Shape{"scan", 16, 32}, Shape{"on_demand", 8, 8},
-                                         Shape{"on_demand", 16, 32}),
+                         testing::Values(Shape{"scan", 8, 8}, Shape{"scan", 16, 32}, Shape{"scan", 8, 8, "4"},
+                                         Shape{"on_demand", 8, 8}, Shape{"on_demand", 16, 32}),
                          [](const auto& info) {
-                           return info.param.forest + std::string("_") + std::to_string(info.param.value_size);
+                           return info.param.forest + std::string("_") + std::to_string(info.param.value_size) +
+                                  "_stash_" + info.param.stash;
                          });
 
 }  // namespace

@@ -38,7 +38,10 @@ powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
   const Positions at = PositionsOf(key);
   const Forecast forecast = Predetermine(at);
   Mark(forecast.which);
-  if (forecast.fails()) return options_.auto_expand ? Rehash(directory_.log2 + 1, &item) : POWERCUT_FULL;
+  if (forecast.fails()) {
+    if (PlaceInStash(item)) return POWERCUT_OK;
+    return options_.auto_expand ? Rehash(directory_.log2 + 1, &item) : POWERCUT_FULL;
+  }
   const uint32_t backup = at.Other(forecast.start);
   forest_.Link(forecast.start, backup);
   if (options_.hardened && !Has(Bug::kMoveForward)) {
@@ -49,6 +52,18 @@ powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
     PlaceByKickOuts(forecast.start, item, backup);
   }
   return POWERCUT_OK;
+}
+
+// "SmartCuckoo is implemented based on CHS" (4), cuckoo hashing with a stash: "the items that introduce hash collisions
+// are moved into the stash" (1). The forecast says which items these are. An item of the stash is no edge.
+bool Table::PlaceInStash(const Item& item) {
+  for (uint32_t b = directory_.buckets(); b < Places(directory_); ++b) {
+    if (geometry_.Occupied(Bucket(b))) continue;
+    pmem::mark("insert.stash");
+    Fill(b, item.bytes);
+    return true;
+  }
+  return false;
 }
 
 // The paper's order, each step durable: evict, write, carry the victim to its backup position. A victim that has been

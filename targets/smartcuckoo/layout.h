@@ -3,7 +3,8 @@
 //   0      root: 4 lines (Root below)
 //   256    PoolAllocator: its line, its table, its units; the directory is one block of it
 //
-// A directory is two tables of 2^log2 buckets, one after the other. A bucket is one slot (paper, 3.1):
+// A directory is two tables of 2^log2 buckets, one after the other, then the buckets of the stash. A bucket is one slot
+// (paper, 3.1):
 //
 //   value, key, token (1 byte, 1 = occupied), padding to a multiple of 8
 //
@@ -46,9 +47,10 @@ struct Geometry {
       : key_size(options.key_size),
         value_size(options.value_size),
         token_at(key_size + value_size),
-        stride((token_at + 1 + 7) & ~7u) {}
+        stride((token_at + 1 + 7) & ~7u),
+        stash(options.stash) {}
 
-  uint64_t Word() const { return uint64_t{key_size} | uint64_t{value_size} << 8; }
+  uint64_t Word() const { return uint64_t{key_size} | uint64_t{value_size} << 8 | uint64_t{stash} << 16; }
   const uint8_t* Key(const uint8_t* bucket) const { return bucket + value_size; }
   bool Occupied(const uint8_t* bucket) const { return pmem::atomic_load(bucket + token_at) != 0; }
   bool KeyEquals(const uint8_t* bucket, const uint8_t* key) const {
@@ -58,6 +60,7 @@ struct Geometry {
   uint32_t key_size, value_size;
   uint32_t token_at;  // also the bytes of an item: the value and the key stand before it
   uint32_t stride;    // bytes of a bucket
+  uint32_t stash;     // buckets
 };
 
 // The two positions of a key. Buckets of the second table are numbered on after those of the first.

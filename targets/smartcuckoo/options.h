@@ -26,6 +26,8 @@ enum class Bug : uint8_t {
   kComponentForgotten,  // recovery scans the first table only: subgraphs beyond are missing or short
   kHeaderUnflushed,     // format flushes the address of a local
   kLeakDirectory,       // open does not free what nobody reaches
+  kStashUnflushed,      // the token of an item in the stash is never flushed
+  kStashClearFirst,     // a rehash clears the stash before the new directory is published
   kCount
 };
 
@@ -34,7 +36,8 @@ struct Options {
   bool auto_expand;
   bool on_demand;  // the forest is learned where an operation needs it, not by a scan at open
   Bug bug;
-  uint8_t log2;  // buckets of each table
+  uint8_t log2;       // buckets of each table
+  uint8_t stash = 0;  // buckets for items whose insertion is predetermined to fail
   uint8_t key_size = 8;
   uint8_t value_size = 8;
 };

@@ -12,7 +12,7 @@ powercut_status Table::Format(powercut_pool pool, const Options& options) {
   table.allocator_.Format();
   // The pool is zeroed, as the traits demand: all tokens are clear, and no undo log is valid.
   Directory directory{.offset = 0, .seed = 0, .log2 = options.log2};
-  directory.offset = table.allocator_.Allocate(uint64_t{directory.buckets()} * table.geometry_.stride);
+  directory.offset = table.allocator_.Allocate(table.Bytes(directory));
   if (directory.offset == 0) return POWERCUT_FULL;
   Root* root = table.root();
   root->geometry = table.geometry_.Word();
@@ -36,8 +36,7 @@ powercut_status Table::Open(powercut_pool pool, const Options& options, Table** 
   if (root->geometry != table->geometry_.Word() || !table->allocator_.Matches()) return POWERCUT_CORRUPT;
   table->directory_ = Directory::FromWord(root->directory);
   const Directory& directory = table->directory_;
-  if (directory.log2 > kMaxLog2 ||
-      !table->allocator_.Contains(directory.offset, uint64_t{directory.buckets()} * table->geometry_.stride)) {
+  if (directory.log2 > kMaxLog2 || !table->allocator_.Contains(directory.offset, table->Bytes(directory))) {
     return POWERCUT_CORRUPT;
   }
   if (!table->forest_.Allocate(directory.buckets())) return POWERCUT_FULL;

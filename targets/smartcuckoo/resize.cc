@@ -19,7 +19,7 @@ struct Table::Plan {
   std::unique_ptr<uint32_t[]> source;  // bucket of the old directory, plus one; 0: vacant
 };
 
-// `source` is the item's bucket in the old directory; that directory's end stands for the extra item.
+// `source` is the item's bucket in the old directory; the end of its stash stands for the extra item.
 bool Table::PlanItem(Plan* plan, uint32_t source, const uint8_t* key) {
   const Positions at = plan->directory.Of(key, geometry_.key_size);
   const Forecast forecast = plan->forest.Predetermine(at.first, at.second);
@@ -40,7 +40,7 @@ bool Table::PlanItem(Plan* plan, uint32_t source, const uint8_t* key) {
 // Precondition: the plan has memory. False: the items do not fit into these positions.
 bool Table::MakePlan(const Directory& next, const Item* extra, Plan* plan) {
   plan->directory = next;
-  for (uint32_t b = 0; b < directory_.buckets(); ++b) {
+  for (uint32_t b = 0; b < Places(directory_); ++b) {
     if (!geometry_.Occupied(Bucket(b))) continue;
     // If there are two copies, the copy of the first table goes along.
     if (options_.hardened && b >= directory_.buckets() / 2 && FindDuplicate(b) != Forest::kNone) {
@@ -49,7 +49,7 @@ bool Table::MakePlan(const Directory& next, const Item* extra, Plan* plan) {
     }
     if (!PlanItem(plan, b, geometry_.Key(Bucket(b)))) return false;
   }
-  return extra == nullptr || PlanItem(plan, directory_.buckets(), geometry_.Key(extra->bytes));
+  return extra == nullptr || PlanItem(plan, Places(directory_), geometry_.Key(extra->bytes));
 }
 
 powercut_status Table::Rehash(uint32_t log2, const Item* extra) {
@@ -58,7 +58,7 @@ powercut_status Table::Rehash(uint32_t log2, const Item* extra) {
   Directory next{.offset = 0, .seed = directory_.seed, .log2 = log2};
   if (log2 == directory_.log2) next.seed = (next.seed + 1) & 0xffff;
   for (uint32_t tries = 1;; ++tries) {
-    if (next.log2 > kMaxLog2 || uint64_t{next.buckets()} * geometry_.stride > pool_.size) return POWERCUT_FULL;
+    if (next.log2 > kMaxLog2 || Bytes(next) > pool_.size) return POWERCUT_FULL;
     plan.source.reset(new (std::nothrow) uint32_t[next.buckets()]());
     if (plan.source == nullptr || !plan.forest.Allocate(next.buckets())) return POWERCUT_FULL;
     if (MakePlan(next, extra, &plan)) break;
@@ -67,7 +67,7 @@ powercut_status Table::Rehash(uint32_t log2, const Item* extra) {
     if (tries % kTriesASize == 0) ++next.log2;
   }
 
-  const uint64_t bytes = uint64_t{next.buckets()} * geometry_.stride;
+  const uint64_t bytes = Bytes(next);
   plan.directory.offset = allocator_.Allocate(bytes);
   if (plan.directory.offset == 0) return POWERCUT_FULL;
   uint8_t* base = pool_.base + plan.directory.offset;
@@ -76,12 +76,13 @@ powercut_status Table::Rehash(uint32_t log2, const Item* extra) {
     if (plan.source[b] == 0) continue;
     const uint32_t source = plan.source[b] - 1;
     uint8_t* bucket = base + uint64_t{b} * geometry_.stride;
-    std::memcpy(bucket, source == directory_.buckets() ? extra->bytes : Bucket(source), geometry_.token_at);
+    std::memcpy(bucket, source == Places(directory_) ? extra->bytes : Bucket(source), geometry_.token_at);
     bucket[geometry_.token_at] = 1;
   }
   const uint64_t old = directory_.offset;
   SKIP_IF (Bug::kResizeEarly) pmem::persist(base, bytes);
   DO_IF (Bug::kFreeEarly) allocator_.Free(old);
+  DO_IF (Bug::kStashClearFirst) ClearStash();
   pmem::mark("rehash.written");
   pmem::atomic_store(&root()->directory, plan.directory.Word());
   pmem::persist(&root()->directory, sizeof root()->directory);

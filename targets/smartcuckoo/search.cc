@@ -1,4 +1,4 @@
-// Lookup: two probes, as in every cuckoo hash table (2.1).
+// Lookup: two probes, as in every cuckoo hash table (2.1); then the stash, as in CHS (1).
 #include "targets/smartcuckoo/table.h"
 
 namespace powercut::smartcuckoo {
@@ -6,10 +6,16 @@ namespace powercut::smartcuckoo {
 uint32_t Table::FindBucket(const uint8_t* key) const {
   const Positions at = PositionsOf(key);
   if (Holds(at.first, key)) return at.first;
-  return Holds(at.second, key) ? at.second : Forest::kNone;
+  if (Holds(at.second, key)) return at.second;
+  for (uint32_t b = directory_.buckets(); b < Places(directory_); ++b) {
+    if (Holds(b, key)) return b;
+  }
+  return Forest::kNone;
 }
 
+// Only moves leave a second copy, and no item moves into the stash or out of it.
 uint32_t Table::FindDuplicate(uint32_t b) const {
+  if (InStash(b)) return Forest::kNone;
   const uint32_t other = PositionsOf(b).Other(b);
   return Holds(other, geometry_.Key(Bucket(b))) ? other : Forest::kNone;
 }

@@ -21,6 +21,7 @@ void Table::PersistItem(const uint8_t* bucket) const {
 void Table::SetToken(uint32_t b, uint8_t token) const {
   uint8_t* at = Bucket(b) + geometry_.token_at;
   pmem::atomic_store(at, token);
+  if (InStash(b) && Has(Bug::kStashUnflushed)) return;
   pmem::persist(at, 1);
 }
 

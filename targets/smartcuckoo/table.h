@@ -30,8 +30,8 @@ class Table {
   // Returns the forecast of Insert for an absent key, before any kick-out (insert.cc).
   Forecast Predetermine(const uint8_t* key) { return Predetermine(PositionsOf(key)); }
 
-  // Regions: 0 is the root and the forest, then every bucket.
-  uint64_t regions() const { return 1 + uint64_t{directory_.buckets()}; }
+  // Regions: 0 is the root and the forest, then every bucket, those of the stash last.
+  uint64_t regions() const { return 1 + uint64_t{Places(directory_)}; }
   bool Reaches(uint64_t offset) const { return offset == directory_.offset; }
   PoolAllocator& allocator() { return allocator_; }
   const Directory& directory() const { return directory_; }
@@ -45,6 +45,9 @@ class Table {
     for (uint32_t b : {at.first, at.second}) {
       const uint8_t* bucket = Bucket(b);
       if (Holds(b, key) && visit(geometry_.Key(bucket), bucket)) return;
+    }
+    for (uint32_t b = directory_.buckets(); b < Places(directory_); ++b) {
+      if (Holds(b, key) && visit(geometry_.Key(Bucket(b)), Bucket(b))) return;
     }
   }
 
@@ -61,6 +64,10 @@ class Table {
 
   Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
   bool Has(Bug bug) const { return options_.bug == bug; }
+  // How many buckets a directory has, with its stash, and of how many bytes.
+  uint32_t Places(const Directory& directory) const { return directory.buckets() + geometry_.stash; }
+  uint64_t Bytes(const Directory& directory) const { return uint64_t{Places(directory)} * geometry_.stride; }
+  bool InStash(uint32_t b) const { return b >= directory_.buckets(); }
   uint8_t* Bucket(uint32_t b) const { return pool_.base + directory_.offset + uint64_t{b} * geometry_.stride; }
   Positions PositionsOf(const uint8_t* key) const { return directory_.Of(key, geometry_.key_size); }
   // The positions of the item that is in the bucket.
@@ -69,7 +76,7 @@ class Table {
     return geometry_.Occupied(Bucket(b)) && geometry_.KeyEquals(Bucket(b), key);
   }
   Item MakeItem(const uint8_t* key, const uint8_t* value) const;
-  // Where the key is (the first table first), or Forest::kNone.
+  // Where the key is (the first table first, the stash last), or Forest::kNone.
   uint32_t FindBucket(const uint8_t* key) const;
   // The other copy of what bucket `b` holds, or Forest::kNone.
   uint32_t FindDuplicate(uint32_t b) const;
@@ -79,11 +86,15 @@ class Table {
   void SetToken(uint32_t b, uint8_t token) const;
   void Clear(uint32_t b) const { SetToken(b, 0); }
   void Fill(uint32_t b, const uint8_t* item) const;
+  void ClearStash() const {
+    for (uint32_t b = directory_.buckets(); b < Places(directory_); ++b) Clear(b);
+  }
 
   // insert.cc
   Forecast Predetermine(const Positions& at);
   void PlaceByKickOuts(uint32_t start, const Item& item, uint32_t backup);  // the paper's order
   void VacateByMoves(uint32_t start);                                       // the log-free order
+  bool PlaceInStash(const Item& item);
 
   // learn.cc: brings bucket `b`, if it is occupied, and its whole path into the forest.
   void Learn(uint32_t b);

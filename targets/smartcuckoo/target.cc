@@ -8,7 +8,9 @@ namespace {
 constexpr OptionTable<Options> kOptions({
     {"buckets=8|2|4|16|64|...: initial number of buckets of each of the two tables, a power of two",
      Log2<&Options::log2>(2, uint64_t{1} << kMaxLog2)},
-    {"auto_expand=on|off: an insert that is predetermined to fail rehashes into a larger table (off: FULL)",
+    {"stash=0|4|1|...: buckets of the stash, for items whose insertion is predetermined to fail",
+     Number<&Options::stash>(0, 64)},
+    {"auto_expand=on|off: such an insert that finds the stash full rehashes into a larger table (off: FULL)",
      Switch<&Options::auto_expand>()},
     {"forest=scan|on_demand: open rebuilds the whole pseudoforest, or an operation learns the paths that it needs",
      Flag<&Options::on_demand, "on_demand">()},

@@ -48,7 +48,7 @@ class Components {
 powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
   if (region == 0) {
     if (root()->log_bucket != 0) return Broken(message, size, "the undo log is still valid after recovery");
-    const uint64_t bytes = uint64_t{directory_.buckets()} * geometry_.stride;
+    const uint64_t bytes = Bytes(directory_);
     bool allocated = false;
     allocator_.ForEach([&](uint64_t offset, uint64_t length) {
       allocated = allocated || (offset == directory_.offset && length >= bytes);
@@ -60,7 +60,7 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
   const uint8_t* bucket = Bucket(b);
   const uint8_t token = pmem::atomic_load(bucket + geometry_.token_at);
   if (token > 1) return Broken(message, size, "bucket %u: its token is %u", b, token);
-  if (token == 0) return POWERCUT_OK;
+  if (token == 0 || InStash(b)) return POWERCUT_OK;
   const Positions at = PositionsOf(b);
   if (at.first != b && at.second != b) return Broken(message, size, "bucket %u: its item belongs elsewhere", b);
   return POWERCUT_OK;
