@@ -15,13 +15,14 @@
 
 #include "powercut/pmem.h"
 #include "targets/clevel/layout.h"
+#include "targets/common/known_by_stack.h"
 
 namespace powercut::clevel {
 
 class Threads {
  public:
   // `home` lies on the stack of the thread that opens the table.
-  Threads(const View& view, const void* home) : home_(reinterpret_cast<uint64_t>(home)) {
+  Threads(const View& view, const void* home) : known_(home) {
     for (uint32_t id = 0; id < kAllThreads; ++id) {
       threads_[id].id = id;
       threads_[id].view = view;
@@ -32,7 +33,7 @@ class Threads {
 
   // The record of a client that is at work from now on. Waits while all are taken.
   Thread* EnterClient(const void* stack) {
-    const uint32_t wish = PreferredBy(stack);
+    const uint32_t wish = known_.Among(kClients, stack);
     for (;;) {
       for (uint32_t i = 0; i < kClients; ++i) {
         Thread* thread = EnterAs((wish + i) % kClients);
@@ -97,7 +98,6 @@ class Threads {
   static constexpr uint64_t kState = 3;
   static constexpr uint64_t kFree = 0, kWorking = 1, kResting = 2;
   static constexpr uint64_t kNextEpoch = 4;
-  static constexpr uint64_t kNearby = uint64_t{8} << 20;
 
   struct Insertion {
     uint64_t* slot = nullptr;
@@ -105,16 +105,10 @@ class Threads {
     uint64_t tickets = 0;  // of this thread alone
   };
 
-  // A thread is known by its stack: it comes back to its own record, arena and lines, which no other thread touches
-  // then. Any record would do. The opening thread has the first one, wherever the system has put its stack.
-  uint32_t PreferredBy(const void* stack) const {
-    const auto at = reinterpret_cast<uint64_t>(stack);
-    return at - home_ + kNearby < 2 * kNearby ? 0 : static_cast<uint32_t>(at >> 19) % kClients;
-  }
   uint64_t EpochOf(uint32_t id) const { return pmem::atomic_load(&epochs_[id]) & ~kState; }
   void SetState(uint32_t id, uint64_t state) { pmem::atomic_store(&epochs_[id], EpochOf(id) + state); }
 
-  uint64_t home_;
+  KnownByStack known_;  // a thread comes back to its own record, arena and lines, which no other thread touches then
   uint64_t epochs_[kAllThreads] = {};
   uint64_t stripes_[64] = {};
   Insertion insertions_[kAllThreads];
