@@ -72,11 +72,11 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
   if (options_.concurrent) {  // readers may look at the slot
     pmem::atomic_store(&target->key, home.word);
     pmem::atomic_store(&target->value, word);
-    SKIP_IF (Bug::kTagAfterMeta) pmem::atomic_store(&bucket->tags[slot], home.tag());
+    SKIP_IF (Bug::kTagAfterMeta) pmem::atomic_store(&bucket->tags[slot], home.tag);
   } else {
     target->key = home.word;
     target->value = word;
-    SKIP_IF (Bug::kTagAfterMeta) bucket->tags[slot] = home.tag();
+    SKIP_IF (Bug::kTagAfterMeta) bucket->tags[slot] = home.tag;
   }
 
   const bool unordered = (Has(Bug::kUpdateMetaFirst) && old_bit != 0) || (Has(Bug::kReuseMetaFirst) && reuses) ||
@@ -103,7 +103,7 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
 
   if (unordered) PersistSlot(bucket, slot);
   if (options_.pointer && Has(Bug::kItemSizeLate)) PersistSizes(word, {key.size, value.size});
-  DO_IF (Bug::kTagAfterMeta) bucket->tags[slot] = home.tag();
+  DO_IF (Bug::kTagAfterMeta) bucket->tags[slot] = home.tag;
   DO_IF (Bug::kTagAfterMeta) pmem::persist(bucket->tags, sizeof bucket->tags);
   if (stale != 0 && !Has(Bug::kItemFreedFirst)) {
     pmem::mark("update.committed");

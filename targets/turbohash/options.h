@@ -65,7 +65,9 @@ enum class Bug : uint8_t {
 struct Options : SchemeOptions {
   bool pointer;  // slots hold hash and pointer (3.6); else key and value
   bool auto_gc;
-  bool concurrent;  // several threads may use the open table
+  bool concurrent;    // several threads may use the open table
+  bool multiplied;    // the hash function is the authors' product; keys have 8 bytes
+  bool last_deleted;  // an insert takes the last deleted slot of its path, as the authors' code does
   Tags tags;
   Bug bug;
   uint8_t shards_log2;
@@ -78,7 +80,7 @@ struct Options : SchemeOptions {
   // Returns a word of the options that must be equal whenever the table is opened.
   uint64_t Geometry() const {
     return uint64_t{shards_log2} | uint64_t{buckets_log2} << 8 | uint64_t{scope} << 16 | uint64_t{pointer} << 24 |
-           uint64_t{key_size} << 32 | uint64_t{value_size} << 48;
+           uint64_t{multiplied} << 25 | uint64_t{key_size} << 32 | uint64_t{value_size} << 48;
   }
 };
 

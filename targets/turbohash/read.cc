@@ -61,7 +61,7 @@ bool Table::ReadBucket(const Bucket* bucket, const Home& home, Bytes key, uint64
     *ends = meta.ends_path();
 
     const Slot* match = nullptr;
-    uint32_t rest = MatchTags(options_.tags, reinterpret_cast<const uint8_t*>(tags), home.tag()) & meta.live();
+    uint32_t rest = MatchTags(options_.tags, reinterpret_cast<const uint8_t*>(tags), home.tag) & meta.live();
     for (; rest != 0 && match == nullptr; rest &= rest - 1) {
       const Slot* slot = &bucket->slots[std::countr_zero(rest)];
       if (pmem::atomic_load(&slot->key) != home.word) continue;

@@ -11,7 +11,11 @@ namespace powercut::turbohash {
 // cell is that of the longest key and value. A
 // shard is at most half empty when it has doubled, and then exists twice.
 Table::Table(powercut_pool pool, const Options& options)
-    : pool_(pool), options_(options), unit_(sizeof(Bucket) << options.buckets_log2), item_begin_(pool.size) {
+    : pool_(pool),
+      options_(options),
+      hashes_(options),
+      unit_(sizeof(Bucket) << options.buckets_log2),
+      item_begin_(pool.size) {
   if (options.pointer) {
     const uint64_t cell = ItemHeap::CellSize(ItemHeader{options.key_size, options.value_size}.bytes());
     const uint64_t least = std::min<uint64_t>(pool.size / 2, 16 << 10);

@@ -65,7 +65,7 @@ bool Table::Relocate(const Shard& from, Bucket* to, uint64_t log2) const {
     for (uint32_t rest = MetaOf(bucket).live(); rest != 0; rest &= rest - 1) {
       const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
       const uint64_t hash = HashOf(bucket->slots[slot]);
-      const uint64_t home = Home::Bucket(hash, log2);
+      const uint64_t home = hashes_.BucketOf(hash, log2);
       uint64_t d = 0;
       while (d < scope && !Meta::Decode(to[(home + d) & mask].meta).ends_path()) ++d;
       if (d == scope) return false;
@@ -73,7 +73,7 @@ bool Table::Relocate(const Shard& from, Bucket* to, uint64_t log2) const {
       Meta meta = Meta::Decode(target->meta);
       const uint32_t empty = meta.first_empty();
       target->slots[empty] = bucket->slots[slot];
-      target->tags[empty] = static_cast<uint8_t>(hash);
+      target->tags[empty] = hashes_.TagOf(hash);
       meta.valid |= static_cast<uint16_t>(1u << empty);
       target->meta = meta.Encode();
     }

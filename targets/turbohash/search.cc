@@ -5,8 +5,9 @@ namespace powercut::turbohash {
 
 Home Table::HomeOf(Bytes key) const {
   Home home;
-  home.hash = HashKey(key.data, key.size);
-  home.shard = ShardOf(home.hash);
+  home.hash = hashes_.Of(key.data, key.size);
+  home.shard = hashes_.ShardOf(home.hash);
+  home.tag = hashes_.TagOf(home.hash);
   if (options_.pointer) {
     home.word = home.hash;
   } else {
@@ -29,7 +30,7 @@ Path Table::Find(const Home& home, Bytes key) const {
       path.slot = slot;
       return path;
     }
-    if (path.deleted == nullptr && meta.deleted != 0) path.deleted = bucket;
+    if (meta.deleted != 0 && (path.deleted == nullptr || options_.last_deleted)) path.deleted = bucket;
     if (meta.ends_path()) {
       path.end = bucket;
       return path;

@@ -12,9 +12,9 @@
 #include <cstring>
 #include <memory>
 
-#include "targets/common/hash.h"
 #include "targets/common/pool_allocator.h"
 #include "targets/common/scheme_table.h"
+#include "targets/turbohash/hashes.h"
 #include "targets/turbohash/items.h"
 #include "targets/turbohash/layout.h"
 #include "targets/turbohash/locks.h"
@@ -46,17 +46,14 @@ struct Home {
   uint64_t hash = 0;
   uint64_t word = 0;  // what the key of its slot equals: the key, in pointer mode the hash
   uint64_t shard = 0;
-
-  uint8_t tag() const { return static_cast<uint8_t>(hash); }
-  // The upper bits number the bucket, so that in a shard of twice the size bucket i becomes 2i or 2i + 1 (4.7).
-  static uint64_t Bucket(uint64_t hash, uint64_t log2) { return hash >> 32 >> (32 - log2); }
+  uint8_t tag = 0;
 };
 
 // The result of a search (3.4).
 struct Path {
   Bucket* found = nullptr;  // holds the key in `slot`
   uint32_t slot = 0;
-  Bucket* deleted = nullptr;  // the first bucket with a deleted slot
+  Bucket* deleted = nullptr;  // the first bucket with a deleted slot; with deleted=last, the last one
   Bucket* end = nullptr;      // the bucket that ends the path; null when the scope ends it
   uint32_t distance = 0;      // buckets visited
 };
@@ -138,10 +135,10 @@ class Table {
   uint64_t Scope(const Shard& shard) const { return std::min<uint64_t>(options_.scope, shard.buckets()); }
   // The d-th bucket of the probing scope; a scope that runs over the shard's end goes on at its beginning.
   Bucket* Probed(const Shard& shard, const Home& home, uint64_t d) const {
-    return BucketAt(shard, (Home::Bucket(home.hash, shard.log2()) + d) & (shard.buckets() - 1));
+    return BucketAt(shard, (hashes_.BucketOf(home.hash, shard.log2()) + d) & (shard.buckets() - 1));
   }
   uint32_t Matches(const Bucket* bucket, Meta meta, const Home& home) const {
-    return MatchTags(options_.tags, bucket->tags, home.tag()) & meta.live();
+    return MatchTags(options_.tags, bucket->tags, home.tag) & meta.live();
   }
   Bytes KeyOf(const Slot& slot) const {
     return options_.pointer ? KeyIn(slot.value) : Bytes{reinterpret_cast<const uint8_t*>(&slot.key), options_.key_size};
@@ -155,9 +152,8 @@ class Table {
   }
   uint64_t HashOf(const Slot& slot) const {
     if (options_.pointer) return slot.key;
-    return HashKey(reinterpret_cast<const uint8_t*>(&slot.key), options_.key_size);
+    return hashes_.Of(reinterpret_cast<const uint8_t*>(&slot.key), options_.key_size);
   }
-  uint64_t ShardOf(uint64_t hash) const { return hash >> 8 & (options_.shards() - 1); }
 
   // read.cc
   powercut_status LookupBesideWriters(Bytes key, ValueRoom* value);
@@ -214,6 +210,7 @@ class Table {
 
   powercut_pool pool_;
   Options options_;
+  Hashes hashes_;
   uint64_t unit_ = 0;        // bytes of a shard when it is formatted; each shard is a multiple
   uint64_t item_begin_ = 0;  // where cells begin; inline: the end of the pool
   PoolAllocator allocator_;

@@ -18,6 +18,11 @@ constexpr OptionTable<Options> kOptions({
     {"gc=auto|manual: an insert that finds no place in a shard with many deleted items rewrites it at its size, or "
      "doubles it always",
      Flag<&Options::auto_gc, "auto">()},
+    {"hash=mixed|multiplied: how keys are spread; multiplied is the function of the authors' code, for keys of 8 bytes",
+     Flag<&Options::multiplied, "multiplied">()},
+    {"deleted=first|last: which deleted slot of its path an insert takes, that of the paper's text or that of the "
+     "authors' code",
+     Flag<&Options::last_deleted, "last">()},
     {"concurrency=single|concurrent: whether several threads may use the table",
      Flag<&Options::concurrent, "concurrent">()},
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
@@ -31,6 +36,9 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
   if (out->tags == Tags::kAuto) out->tags = BestTags();
   if (!HasTags(out->tags)) {
     return BadConfig(config, "this CPU cannot do tags=%s; tags=auto takes what it can do", NameOf(out->tags));
+  }
+  if (out->multiplied && (out->key_size != 8 || out->least_key_size != 8)) {
+    return BadConfig(config, "hash=multiplied takes keys of 8 bytes; hash=mixed takes keys of all sizes");
   }
   out->pointer = out->pointer || out->are_mixed() || config.key_size > 8 || config.value_size > 8;
   return CheckSizes(config, "turbohash", kSizes);

@@ -82,6 +82,22 @@ TEST(TurboHashRecovery, ReadsNoItem) {
   EXPECT_EQ(table.Damage(), "");
 }
 
+// The authors' function adds both halves of a product; 3 times the constant is 2 * 2^64 + 0x9b1f2d77290d0abb.
+TEST(TurboHashHashes, MultipliedAsTheAuthorsDo) {
+  TestTable table(powercut_target_entry(POWERCUT_TARGET_ABI), "hardened",
+                  {{"shards", "2"}, {"buckets", "4"}, {"hash", "multiplied"}}, 8, 8, 1 << 16);
+  ASSERT_EQ(table.Format(), POWERCUT_OK);
+  ASSERT_EQ(table.Open(), POWERCUT_OK);
+  const uint64_t key = 3, hash = 0x9b1f2d77290d0abb + 2;
+  const powercut_bytes bytes = {&key, sizeof key};
+  ASSERT_EQ(powercut_target_entry(POWERCUT_TARGET_ABI)->insert(table.handle(), bytes, bytes), POWERCUT_OK);
+  const auto* descriptor = reinterpret_cast<const Descriptor*>(table.pool().base + sizeof(Root)) + (hash >> 32 & 1);
+  const auto* bucket = reinterpret_cast<const Bucket*>(table.pool().base + descriptor->block[0]) + (hash & 3);
+  EXPECT_EQ(bucket->slots[0].key, key);
+  EXPECT_EQ(bucket->tags[0], hash >> 16 & 0xff);
+  EXPECT_EQ(table.Damage(), "");
+}
+
 // Tombstones fill every bucket of a shard, so that no bucket ends a search path: a rewrite at the same size may then
 // push an item out of its scope, and must take the next size.
 TEST(TurboHashRebuild, TakesTheNextSizeWhereAnItemWouldFallOutOfItsScope) {

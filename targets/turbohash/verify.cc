@@ -61,12 +61,12 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
         return broken(slot, "its item is longer than the item's cell");
       }
       const Bytes key = KeyIn(item.value);
-      if (HashKey(key.data, key.size) != item.key) return broken(slot, "hash and key differ");
+      if (hashes_.Of(key.data, key.size) != item.key) return broken(slot, "hash and key differ");
     }
     const uint64_t hash = HashOf(item);
-    if (ShardOf(hash) != index) return broken(slot, "the item belongs to another shard");
-    if (bucket->tags[slot] != static_cast<uint8_t>(hash)) return broken(slot, "the tag is not the key's");
-    const uint64_t home = Home::Bucket(hash, shard.log2());
+    if (hashes_.ShardOf(hash) != index) return broken(slot, "the item belongs to another shard");
+    if (bucket->tags[slot] != hashes_.TagOf(hash)) return broken(slot, "the tag is not the key's");
+    const uint64_t home = hashes_.BucketOf(hash, shard.log2());
     const uint64_t distance = (at - home) & (shard.buckets() - 1);
     if (distance >= Scope(shard)) return broken(slot, "the item lies beyond its probing scope");
     for (uint64_t d = 0; d < distance; ++d) {

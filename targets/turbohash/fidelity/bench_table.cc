@@ -33,25 +33,29 @@ void BenchTable::EraseAll() {
   }
 }
 
-uint64_t BenchTable::slots() const {
+uint64_t SlotsOf(const Table& table, uint64_t shards) {
   uint64_t buckets = 0;
-  for (uint64_t i = 0; i < table().options().shards(); ++i) buckets += table().shard(i).buckets();
+  for (uint64_t i = 0; i < shards; ++i) buckets += table.shard(i).buckets();
   return buckets * kMostItems;
 }
 
-Probes BenchTable::AbsentProbes() const {
-  constexpr uint64_t kKeys = 100'000;
+Probes ProbesOf(const Table& table, const std::vector<uint64_t>& absent) {
   uint64_t visited = 0;
   Probes probes;
-  for (uint64_t i = 0; i < kKeys; ++i) {
-    const uint64_t key = Spread(kAbsent + i);
+  for (const uint64_t& key : absent) {
     const Bytes bytes = {reinterpret_cast<const uint8_t*>(&key), sizeof key};
-    const Path path = table().Find(table().HomeOf(bytes), bytes);
+    const Path path = table.Find(table.HomeOf(bytes), bytes);
     visited += path.distance;
     probes.longest = std::max(probes.longest, path.distance);
   }
-  probes.average = static_cast<double>(visited) / static_cast<double>(kKeys);
+  probes.average = static_cast<double>(visited) / static_cast<double>(absent.size());
   return probes;
+}
+
+Probes BenchTable::AbsentProbes() const {
+  std::vector<uint64_t> keys(100'000);
+  for (uint64_t i = 0; i < keys.size(); ++i) keys[i] = Spread(kAbsent + i);
+  return ProbesOf(table(), keys);
 }
 
 }  // namespace powercut::turbohash::fidelity

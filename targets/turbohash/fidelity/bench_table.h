@@ -24,6 +24,11 @@ struct Probes {
   uint32_t longest = 0;
 };
 
+// Over the absent keys of these numbers: buckets that a search visits.
+Probes ProbesOf(const Table& table, const std::vector<uint64_t>& absent);
+// Slots that take items in the first `shards` shards: 13 of a bucket, as the authors' code counts its capacity.
+uint64_t SlotsOf(const Table& table, uint64_t shards);
+
 class BenchTable : public powercut::fidelity::FreshTable<Table> {
  public:
   BenchTable(const Options& options, uint64_t pool_size) : FreshTable(options, pool_size) {}
@@ -34,8 +39,7 @@ class BenchTable : public powercut::fidelity::FreshTable<Table> {
   void EraseAll();
 
   uint64_t items() const { return last_ - first_; }
-  // Slots that take items: 13 of a bucket, as the authors' code counts its capacity.
-  uint64_t slots() const;
+  uint64_t slots() const { return SlotsOf(table(), table().options().shards()); }
   double load() const { return static_cast<double>(items()) / static_cast<double>(slots()); }
   // Buckets that a search for an absent key visits, over 10^5 such keys.
   Probes AbsentProbes() const;
