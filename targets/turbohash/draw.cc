@@ -7,7 +7,7 @@ namespace powercut::turbohash {
 void Table::Draw(Drawing* to) const {
   using Number = unsigned long long;
   if (options_.pointer) {
-    const ItemLog& log = root()->log;
+    const ItemLog& log = root()->lane.items;
     to->Group("item log");
     to->Pointer("slot", &log.slot);
     to->Pointer("fresh", &log.fresh);

@@ -9,11 +9,11 @@ powercut_status Table::Erase(Bytes key) {
   WriteLock lock(Has(Bug::kEraseUnlocked) ? nullptr : LockOf(home.shard));
   const Path path = Find(home, key);
   if (path.found == nullptr) return POWERCUT_NOT_FOUND;
-  const WriteLock pool(options_.pointer ? PoolLock() : nullptr);
+  LaneHold lane = HoldLane(options_.pointer);
   const uint64_t cell = path.found->slots[path.slot].value;
   // `published`: the cell goes to the volatile garbage pool, of which recovery knows nothing.
   if (options_.pointer && options_.hardened && !Has(Bug::kItemNotLogged)) {
-    LogItems(&path.found->slots[path.slot], 0, cell);
+    LogItems(lane, &path.found->slots[path.slot], 0, cell);
   }
   Meta meta = MetaOf(path.found);
   const auto bit = static_cast<uint16_t>(1u << path.slot);
@@ -26,9 +26,9 @@ powercut_status Table::Erase(Bytes key) {
   SKIP_IF (Bug::kUnlockBeforeFlush) Commit(path.found, meta);
   pmem::mark("erase.committed");
   if (options_.pointer) {
-    SKIP_IF (Bug::kCellFreedAtOnce) AwaitReaders(home.shard);
-    items_.Release(cell);
-    pmem::fence();
+    uint32_t epoch = 0;
+    SKIP_IF (Bug::kCellFreedAtOnce) epoch = Unlink(home.shard);
+    Reclaim(&lane, {cell, home.shard, epoch});
   }
   return POWERCUT_OK;
 }

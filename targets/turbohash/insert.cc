@@ -49,20 +49,20 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
   const auto bit = static_cast<uint16_t>(1u << slot);
   const auto old_bit = static_cast<uint16_t>(old_slot == kNoSlot ? 0 : 1u << old_slot);
   uint64_t word = 0, stale = 0;
-  const WriteLock pool(options_.pointer ? PoolLock() : nullptr);
+  LaneHold lane = HoldLane(options_.pointer);
   if (options_.pointer) {
     uint64_t bytes = ItemHeader{key.size, value.size}.bytes();
     DO_IF (Bug::kItemCellShort) bytes -= sizeof(ItemHeader);
     if (old_slot != kNoSlot) stale = bucket->slots[old_slot].value;
     if (stale != 0 && Has(Bug::kItemReallocated)) items_.Release(std::exchange(stale, 0));
-    word = items_.Pick(bytes);
+    word = PickCell(&lane, bytes);
     if (word == 0) return POWERCUT_FULL;
     const bool late = Has(Bug::kItemLogLate);
     if (late) {
       items_.Take(word, bytes);
       pmem::fence();
     }
-    SKIP_IF (Bug::kItemNotLogged) LogItems(target, word, stale);
+    SKIP_IF (Bug::kItemNotLogged) LogItems(lane, target, word, stale);
     FillCell(word, key, value);
     SKIP_IF (Bug::kItemNotFlushed) FlushCell(word, stale);
     if (!late) items_.Take(word, bytes);
@@ -88,8 +88,8 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
     pmem::fence();
   }
   // `published`: "markForDeletion" comes before the commit (Algorithm 2, line 21).
-  const bool awaited = Has(Bug::kRetiredBeforeCommit) || !options_.hardened;
-  if (stale != 0 && awaited) AwaitReaders(home.shard);
+  const bool early = Has(Bug::kRetiredBeforeCommit) || !options_.hardened;
+  uint32_t epoch = stale != 0 && early ? Unlink(home.shard) : 0;
   ++meta.sequence;
   if (Has(Bug::kUpdateClearFirst) && old_bit != 0) {
     meta.valid = static_cast<uint16_t>(meta.valid & ~old_bit);
@@ -107,9 +107,8 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
   DO_IF (Bug::kTagAfterMeta) pmem::persist(bucket->tags, sizeof bucket->tags);
   if (stale != 0 && !Has(Bug::kItemFreedFirst)) {
     pmem::mark("update.committed");
-    if (!awaited && !Has(Bug::kCellFreedAtOnce)) AwaitReaders(home.shard);
-    items_.Release(stale);
-    pmem::fence();
+    if (!early && !Has(Bug::kCellFreedAtOnce)) epoch = Unlink(home.shard);
+    Reclaim(&lane, {stale, home.shard, epoch});
   }
   return POWERCUT_OK;
 }

@@ -33,7 +33,7 @@ uint64_t ItemHeap::Pick(uint64_t bytes) {
   uint64_t first = units_;
   uint64_t at = hint_;
   while (at < units_ && at - run < need) {
-    const uint64_t length = entries_[at];
+    const uint64_t length = LengthIn(entries_[at]);
     if (length == 0 && first == units_) first = at;
     at += length == 0 ? 1 : length;
     if (length != 0) run = at;
@@ -49,10 +49,30 @@ void ItemHeap::Release(uint64_t cell) {
   hint_ = std::min(hint_, UnitAt(cell));
 }
 
+bool ItemHeap::FreeGarbage() {
+  bool freed = false;
+  const bool sound = ForEach([&](uint64_t cell, uint64_t) {
+    if ((entries_[UnitAt(cell)] & kGarbage) == 0) return;
+    pmem::mark("recover.garbage");
+    Release(cell);
+    freed = true;
+  });
+  if (freed) pmem::fence();
+  return sound;
+}
+
 void ItemHeap::SetEntry(uint64_t cell, uint64_t units) {
   uint16_t* entry = &entries_[UnitAt(cell)];
   pmem::atomic_store(entry, static_cast<uint16_t>(units));
   pmem::flush_line(entry);
+}
+
+// Free units for an item of `bytes`, or 0. If there are none, the lane's garbage may be in their place.
+uint64_t Table::PickCell(LaneHold* lane, uint64_t bytes) {
+  const uint64_t cell = items_.Pick(bytes);
+  if (cell != 0 || lane->get()->garbage_count == 0) return cell;
+  Collect(lane, true);
+  return items_.Pick(bytes);
 }
 
 void Table::FillCell(uint64_t cell, Bytes key, Bytes value) {
@@ -85,8 +105,8 @@ void Table::PersistSizes(uint64_t cell, ItemHeader sizes) {
   pmem::persist(HeaderWord(cell), sizeof sizes);
 }
 
-void Table::LogItems(const Slot* slot, uint64_t fresh, uint64_t stale) {
-  ItemLog* log = &root()->log;
+void Table::LogItems(const LaneHold& lane, const Slot* slot, uint64_t fresh, uint64_t stale) {
+  ItemLog* log = &lane.get()->log->items;
   // Without this store the old slot would be judged with the new cells.
   SKIP_IF (Bug::kItemLogOneWrite) pmem::atomic_store(&log->slot, uint64_t{0});
   pmem::atomic_store(&log->fresh, fresh);
@@ -97,13 +117,13 @@ void Table::LogItems(const Slot* slot, uint64_t fresh, uint64_t stale) {
 }
 
 void Table::ClearItemLog() {
-  if (!options_.pointer || root()->log.slot == 0) return;
-  pmem::atomic_store(&root()->log.slot, uint64_t{0});
-  pmem::persist(&root()->log, sizeof(ItemLog));
+  ItemLog* log = &root()->lane.items;
+  if (!options_.pointer || log->slot == 0) return;
+  pmem::atomic_store(&log->slot, uint64_t{0});
+  pmem::persist(log, sizeof *log);
 }
 
-bool Table::ReplayItemLog() {
-  const ItemLog& log = root()->log;
+bool Table::ReplayItemLog(const ItemLog& log) {
   const uint64_t at = log.slot;
   if (at == 0) return true;
   const uint64_t base = at & ~(sizeof(Bucket) - 1);

@@ -1,10 +1,10 @@
 // Pointer mode (3.6): cells for items outside the buckets, and the log that keeps them from leaking.
 //
 // Layout: a 2-byte entry for each unit of 64 bytes, then the units. Entry n > 0: a cell of n units begins here; 0: none
-// begins here. One store takes a cell or frees it, whatever its length. A cell holds the sizes of key and value
-// (ItemHeader), the key, the value. The paper leaves allocation to PMDK's pmemobj_alloc and pmemobj_free, "guaranteed
-// to be entirely completed or discarded on recovery". The guarantee costs the ItemLog in the root (layout.h); recovery
-// reads the log and not the items.
+// begins here. A bit beside n says that the cell lies in a garbage pool (garbage.cc). One store takes a cell or frees
+// it, whatever its length. A cell holds the sizes of key and value (ItemHeader), the key, the value. The paper leaves
+// allocation to PMDK's pmemobj_alloc and pmemobj_free, "guaranteed to be entirely completed or discarded on recovery".
+// The guarantee costs the ItemLog in the root (layout.h); recovery reads the log and not the items.
 #ifndef POWERCUT_TARGETS_TURBOHASH_ITEMS_H_
 #define POWERCUT_TARGETS_TURBOHASH_ITEMS_H_
 
@@ -32,8 +32,15 @@ class ItemHeap {
   // Sets or clears the cell's entry and starts its write-back; durable after the next fence.
   void Take(uint64_t cell, uint64_t bytes);
   void Release(uint64_t cell);
-  // Bytes of the allocated cell that begins at this offset; 0 if none does.
-  uint64_t BytesOf(uint64_t cell) const { return entries_[UnitAt(cell)] * kUnit; }
+  // Marks a cell that nothing names any more: it stays allocated, and FreeGarbage() would release it.
+  void MarkGarbage(uint64_t cell) { SetEntry(cell, entries_[UnitAt(cell)] | kGarbage); }
+  // Part of recovery. False when an entry is damaged.
+  bool FreeGarbage();
+  // Bytes of the allocated cell that begins at this offset; 0 if none does, or if the cell is garbage.
+  uint64_t BytesOf(uint64_t cell) const {
+    const uint64_t entry = entries_[UnitAt(cell)];
+    return (entry & kGarbage) != 0 ? 0 : entry * kUnit;
+  }
   bool IsTaken(uint64_t cell) const { return BytesOf(cell) != 0; }
   // Is this the offset of a unit?
   bool Names(uint64_t cell) const {
@@ -50,7 +57,7 @@ class ItemHeap {
         at += 4;
         continue;
       }
-      const uint64_t length = entries_[at];
+      const uint64_t length = LengthIn(entries_[at]);
       if (length > units_ - at) return false;
       if (length != 0) visit(first_ + at * kUnit, length * kUnit);
       at += length == 0 ? 1 : length;
@@ -59,6 +66,9 @@ class ItemHeap {
   }
 
  private:
+  static constexpr uint16_t kGarbage = 0x8000;
+
+  static uint64_t LengthIn(uint16_t entry) { return entry & ~kGarbage; }
   static uint64_t UnitsOf(uint64_t bytes) { return (bytes + kUnit - 1) / kUnit; }
   uint64_t UnitAt(uint64_t cell) const { return (cell - first_) / kUnit; }
   void SetEntry(uint64_t cell, uint64_t units);

@@ -70,12 +70,18 @@ struct ItemLog {
 };
 static_assert(sizeof(ItemLog) == pmem::kLine);
 
+// The log of one writer at a time.
+struct LaneLog {
+  ItemLog items;
+};
+inline constexpr uint32_t kLanes = 1;
+
 struct Root {
   // Line 0. `magic` is stored last by format: it makes the table exist.
   uint64_t magic;
   uint64_t geometry;  // Options::Geometry(); constant
   uint64_t unused0[6];
-  ItemLog log;           // line 1
+  LaneLog lane;          // line 1
   uint64_t unused1[16];  // lines 2 and 3
 };
 static_assert(sizeof(Root) == 4 * pmem::kLine);

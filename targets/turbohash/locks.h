@@ -34,6 +34,17 @@ class WriteLock {
     word_ = word;
   }
 
+  // Precondition: this guard holds nothing. False where somebody holds `word`.
+  bool TryTake(LockWord* word) {
+    LockWord free = 0;
+    if (IsHeld(word) ||
+        !__atomic_compare_exchange_n(word, &free, LockWord{1}, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+      return false;
+    }
+    word_ = word;
+    return true;
+  }
+
   void Release() {
     if (word_ == nullptr) return;
     pmem::atomic_store(word_, LockWord{0});
@@ -44,7 +55,8 @@ class WriteLock {
   LockWord* word_ = nullptr;
 };
 
-// The readers of one shard. Memory that no new reader can reach may be reused once AwaitReaders returns.
+// The readers of one shard. There are two ways to learn when memory that no new reader can reach may be reused; a table
+// uses one of them. AwaitReaders returns then. HavePassed says so of the epoch that Now returned behind the unlinking.
 class Epochs {
  public:
   // Precondition: the caller holds the shard's write lock. Earlier readers are counted under the old epoch. Readers
@@ -53,6 +65,23 @@ class Epochs {
     // Sequentially consistent: either the reader sees the new epoch, or we see the reader.
     const uint32_t old = __atomic_fetch_add(&epoch_, 1, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&readers_[old & 1], __ATOMIC_SEQ_CST) != 0) pmem::pause();
+  }
+
+  // The epoch of readers that may have seen what was unlinked before. A locked instruction: the unlinking is visible
+  // before the epoch is read. A plain load might pass the store that unlinks, and a reader of the next epoch see the
+  // memory.
+  uint32_t Now() { return __atomic_fetch_add(&epoch_, 0, __ATOMIC_SEQ_CST); }
+  // Begins a new epoch if no reader of the epoch before this one is left. Any number of threads may try.
+  void TryAdvance() {
+    uint32_t epoch = __atomic_load_n(&epoch_, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&readers_[(epoch - 1) & 1], __ATOMIC_SEQ_CST) != 0) return;
+    __atomic_compare_exchange_n(&epoch_, &epoch, epoch + 1, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+  }
+  // Have all readers left that came in this epoch or before? No reader of the epoch before the last one is left, or
+  // the last one would not have begun.
+  bool HavePassed(uint32_t epoch) const {
+    const uint32_t age = __atomic_load_n(&epoch_, __ATOMIC_SEQ_CST) - epoch;
+    return age >= 2 || (age == 1 && __atomic_load_n(&readers_[epoch & 1], __ATOMIC_SEQ_CST) == 0);
   }
 
  private:

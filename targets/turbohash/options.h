@@ -59,15 +59,18 @@ enum class Bug : uint8_t {
   kSearchUnlocked,       // insert and update search before they take the lock, and not again
   kRebuildUnlocked,      // the shard's lock is free while it is rewritten
   kUnlockBeforeFlush,    // erase releases the lock before its commit is flushed
+  kGarbageNotAwaited,    // reclaim=pool: the garbage pool is emptied while readers of the epoch are left
+  kGarbageForgotten,     // reclaim=pool: open does not free what lay in the garbage pool
   kCount
 };
 
 struct Options : SchemeOptions {
   bool pointer;  // slots hold hash and pointer (3.6); else key and value
   bool auto_gc;
-  bool concurrent;    // several threads may use the open table
-  bool multiplied;    // the hash function is the authors' product; keys have 8 bytes
-  bool last_deleted;  // an insert takes the last deleted slot of its path, as the authors' code does
+  bool concurrent;     // several threads may use the open table
+  bool pools_garbage;  // freed memory waits for its readers in a garbage pool (3.6); with threads alone
+  bool multiplied;     // the hash function is the authors' product; keys have 8 bytes
+  bool last_deleted;   // an insert takes the last deleted slot of its path, as the authors' code does
   Tags tags;
   Bug bug;
   uint8_t shards_log2;

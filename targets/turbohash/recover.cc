@@ -8,14 +8,15 @@
 namespace powercut::turbohash {
 
 // Pointer mode divides the pool between shards and cells in the proportion of 64 bytes to one cell for each item. The
-// cell is that of the longest key and value. A
-// shard is at most half empty when it has doubled, and then exists twice.
-Table::Table(powercut_pool pool, const Options& options)
+// cell is that of the longest key and value. A shard is at most half empty when it has doubled, and then exists twice.
+Table::Table(powercut_pool pool, const Options& options, const void* home)
     : pool_(pool),
       options_(options),
       hashes_(options),
       unit_(sizeof(Bucket) << options.buckets_log2),
-      item_begin_(pool.size) {
+      item_begin_(pool.size),
+      lanes_(1, home) {
+  lanes_.begin()->log = &root()->lane;
   if (options.pointer) {
     const uint64_t cell = ItemHeap::CellSize(ItemHeader{options.key_size, options.value_size}.bytes());
     const uint64_t least = std::min<uint64_t>(pool.size / 2, 16 << 10);
@@ -29,7 +30,7 @@ Table::Table(powercut_pool pool, const Options& options)
 }
 
 powercut_status Table::Format(powercut_pool pool, const Options& options) {
-  Table table(pool, options);
+  Table table(pool, options, &options);
   const uint64_t shards = options.shards();
   const uint64_t units = (shards + 1) * (table.unit_ + sizeof(uint32_t) + sizeof(Descriptor)) + sizeof(Root) + 128;
   if (table.item_begin_ < units) return POWERCUT_FULL;
@@ -58,7 +59,7 @@ powercut_status Table::Open(powercut_pool pool, const Options& options, Table** 
   const auto* root = reinterpret_cast<const Root*>(pool.base);
   if (root->magic != kMagic) return POWERCUT_NOT_FORMATTED;
   if (root->geometry != options.Geometry()) return POWERCUT_CORRUPT;
-  std::unique_ptr<Table> table(new (std::nothrow) Table(pool, options));
+  std::unique_ptr<Table> table(new (std::nothrow) Table(pool, options, &root));
   if (table == nullptr) return POWERCUT_FULL;
   const powercut_status status = table->Attach();
   if (status == POWERCUT_OK) *out = table.release();
@@ -88,7 +89,13 @@ powercut_status Table::Attach() {
     shards_[i] = Shard(block, static_cast<uint64_t>(std::countr_zero(buckets)));
     ShardOfBlock(block) = static_cast<uint32_t>(i + 1);
   }
-  if (options_.pointer && !ReplayItemLog()) return POWERCUT_CORRUPT;
+  if (options_.pointer) {
+    for (const Lane& lane : lanes_) {
+      if (!ReplayItemLog(lane.log->items)) return POWERCUT_CORRUPT;
+    }
+    const bool frees = options_.pools_garbage && options_.hardened && !Has(Bug::kGarbageForgotten);
+    if (frees && !items_.FreeGarbage()) return POWERCUT_CORRUPT;
+  }
   DO_IF (Bug::kShardNotSwept) return POWERCUT_OK;
   // Stands in for the steps of PMDK at the open of a pool. `published`: a block is PMDK's to discard only while no
   // pointer names it, and the set that is not in use is a pointer.
@@ -104,6 +111,7 @@ powercut_status Table::Attach() {
 }
 
 bool Table::Reaches(uint64_t offset) const {
+  if (IsGarbage(offset)) return true;
   if (offset < item_begin_) {
     if (!allocator_.Contains(offset, unit_)) return false;
     const uint32_t owner = ShardOfBlock(offset);

@@ -81,6 +81,14 @@ bool Table::Relocate(const Shard& from, Bucket* to, uint64_t log2) const {
   return true;
 }
 
+uint64_t Table::AllocateBlock(LaneHold* lane, uint64_t bytes) {
+  lane->LockHeap();
+  const uint64_t block = allocator_.Allocate(bytes);
+  if (block != 0 || lane->get()->garbage_count == 0) return block;
+  Collect(lane, true);
+  return allocator_.Allocate(bytes);
+}
+
 powercut_status Table::Rebuild(uint64_t index, uint64_t log2, WriteLock* lock) {
   const Shard old = shards_[index];
   DO_IF (Bug::kRebuildUnlocked) lock->Release();
@@ -92,8 +100,8 @@ powercut_status Table::Rebuild(uint64_t index, uint64_t log2, WriteLock* lock) {
     if (Relocate(old, built.get(), log2)) break;
     pmem::mark("rebuild.larger");
   }
-  const WriteLock pool(PoolLock());
-  const uint64_t block = allocator_.Allocate(sizeof(Bucket) << log2);
+  LaneHold lane = HoldLane();
+  const uint64_t block = AllocateBlock(&lane, sizeof(Bucket) << log2);
   if (block == 0) return POWERCUT_FULL;
   const bool grows = log2 != old.log2();
   const bool early = Has(grows ? Bug::kExpandPublishFirst : Bug::kGcPublishFirst);
@@ -116,8 +124,9 @@ powercut_status Table::Rebuild(uint64_t index, uint64_t log2, WriteLock* lock) {
   Switch(index, fresh);
   pmem::mark(grows ? "expand.switched" : "gc.switched");
   if (early) pmem::persist(BucketAt(fresh, 0), sizeof(Bucket) << log2);
-  SKIP_IF (Bug::kShardFreedAtOnce) AwaitReaders(index);
-  SKIP_IF (Bug::kOldFreedFirst) allocator_.Free(old.block());
+  uint32_t epoch = 0;
+  SKIP_IF (Bug::kShardFreedAtOnce) epoch = Unlink(index);
+  SKIP_IF (Bug::kOldFreedFirst) Reclaim(&lane, {old.block(), index, epoch});
   return POWERCUT_OK;
 }
 
@@ -145,11 +154,14 @@ void Table::SwitchSets(Descriptor* descriptor, const Shard& to) {
   SKIP_IF (Bug::kVersionBeforeSet) switch_version();
   DO_IF (Bug::kCountAfterVersion) pmem::atomic_store(&descriptor->buckets[next & 1], count);
   DO_IF (Bug::kCountAfterVersion) pmem::persist(descriptor, sizeof *descriptor);
-  // pmemobj_free takes the pointer with the block; without it recovery keeps what a set names (recover.cc).
-  if (!options_.hardened) {
-    pmem::atomic_store(&descriptor->block[version & 1], uint64_t{0});
-    pmem::persist(descriptor, sizeof *descriptor);
-  }
+}
+
+// `published`: pmemobj_free takes the pointer with the block, and recovery keeps what a set names (recover.cc).
+void Table::ClearOldSet(Descriptor* descriptor, uint64_t block) {
+  uint64_t* old = &descriptor->block[~descriptor->version & 1];
+  if (*old != block) return;
+  pmem::atomic_store(old, uint64_t{0});
+  pmem::persist(descriptor, sizeof *descriptor);
 }
 
 void Table::Switch(uint64_t index, const Shard& to) {

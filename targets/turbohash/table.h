@@ -16,6 +16,7 @@
 #include "targets/common/scheme_table.h"
 #include "targets/turbohash/hashes.h"
 #include "targets/turbohash/items.h"
+#include "targets/turbohash/lanes.h"
 #include "targets/turbohash/layout.h"
 #include "targets/turbohash/locks.h"
 #include "targets/turbohash/options.h"
@@ -114,7 +115,8 @@ class Table {
   bool Reaches(uint64_t offset) const;  // recover.cc
 
  private:
-  Table(powercut_pool pool, const Options& options);
+  // `home` lies on the stack of the thread that opens the table.
+  Table(powercut_pool pool, const Options& options, const void* home);
 
   Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
   Descriptor* directory() const { return reinterpret_cast<Descriptor*>(pool_.base + sizeof(Root)); }
@@ -123,12 +125,18 @@ class Table {
   }
   bool Has(Bug bug) const { return options_.bug == bug; }
 
-  // Synchronisation of concurrent mode; in other modes the locks are null and AwaitReaders does nothing.
+  // Synchronisation of concurrent mode; in other modes the lock is null.
   LockWord* LockOf(uint64_t shard) const { return gates_ == nullptr ? nullptr : &gates_[shard].writer; }
-  LockWord* PoolLock() { return gates_ == nullptr ? nullptr : &pool_lock_; }
-  void AwaitReaders(uint64_t shard) {
-    if (gates_ != nullptr) gates_[shard].readers.AwaitReaders();
-  }
+  // A lane for a write that needs one.
+  LaneHold HoldLane(bool needed = true) { return {&lanes_, needed && gates_ != nullptr}; }
+
+  // garbage.cc. Unlink comes when no new reader of the shard can reach the memory; Reclaim frees it then, or later.
+  uint32_t Unlink(uint64_t shard);
+  void Reclaim(LaneHold* lane, const Garbage& garbage);
+  void Collect(LaneHold* lane, bool waits);
+  void Free(LaneHold* lane, const Garbage& garbage);
+  bool IsGarbage(uint64_t offset) const;
+  bool IsCell(uint64_t offset) const { return offset >= item_begin_; }
 
   // search.cc and its inlined parts.
   static Meta MetaOf(const Bucket* bucket) { return Meta::Decode(pmem::atomic_load(&bucket->meta)); }
@@ -181,6 +189,7 @@ class Table {
   Bytes ValueIn(uint64_t cell) const {
     return BytesAt(cell + sizeof(ItemHeader) + KeyIn(cell).size, HeaderOf(cell).value_size);
   }
+  uint64_t PickCell(LaneHold* lane, uint64_t bytes);
   void FillCell(uint64_t cell, Bytes key, Bytes value);
   void StoreSizes(uint64_t cell, ItemHeader sizes) {
     pmem::atomic_store(HeaderWord(cell), std::bit_cast<uint64_t>(sizes));
@@ -188,17 +197,19 @@ class Table {
   void PersistSizes(uint64_t cell, ItemHeader sizes);  // for bugs
   void FlushCell(uint64_t cell, uint64_t stale) const;
   bool ShortenInPlace(uint64_t cell, Bytes value);  // the bug kItemShortenedInPlace
-  void LogItems(const Slot* slot, uint64_t fresh, uint64_t stale);
+  void LogItems(const LaneHold& lane, const Slot* slot, uint64_t fresh, uint64_t stale);
   void ClearItemLog();
-  bool ReplayItemLog();
+  bool ReplayItemLog(const ItemLog& log);
 
   // resize.cc
   // Precondition of both: `lock` holds the shard.
   powercut_status MakeRoom(uint64_t index, WriteLock* lock);
   powercut_status Rebuild(uint64_t index, uint64_t log2, WriteLock* lock);
+  uint64_t AllocateBlock(LaneHold* lane, uint64_t bytes);
   bool Relocate(const Shard& from, Bucket* to, uint64_t log2) const;
   void Switch(uint64_t index, const Shard& to);
   void SwitchSets(Descriptor* descriptor, const Shard& to);
+  void ClearOldSet(Descriptor* descriptor, uint64_t block);
   void SwitchInPlace(Descriptor* descriptor, const Shard& to);  // the bug kSetInPlace
 
   // recover.cc
@@ -218,7 +229,7 @@ class Table {
   std::unique_ptr<Shard[]> shards_;  // the DRAM mirror of the directory
   std::unique_ptr<uint32_t[]> shard_of_unit_;
   std::unique_ptr<ShardGate[]> gates_;  // one a shard; null while one thread uses the table
-  LockWord pool_lock_ = 0;              // allocator, cells and their log. Taken after a shard's lock
+  Lanes lanes_;
 };
 
 }  // namespace powercut::turbohash

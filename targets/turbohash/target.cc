@@ -25,6 +25,10 @@ constexpr OptionTable<Options> kOptions({
      Flag<&Options::last_deleted, "last">()},
     {"concurrency=single|concurrent: whether several threads may use the table",
      Flag<&Options::concurrent, "concurrent">()},
+    {"reclaim=wait|pool: with threads, a writer awaits the readers of what it frees, or leaves it in a garbage pool "
+     "until "
+     "their epoch has passed",
+     Flag<&Options::pools_garbage, "pool">()},
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
 });
 
@@ -40,6 +44,7 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
   if (out->multiplied && (out->key_size != 8 || out->least_key_size != 8)) {
     return BadConfig(config, "hash=multiplied takes keys of 8 bytes; hash=mixed takes keys of all sizes");
   }
+  out->pools_garbage = out->pools_garbage && out->concurrent;
   out->pointer = out->pointer || out->are_mixed() || config.key_size > 8 || config.value_size > 8;
   return CheckSizes(config, "turbohash", kSizes);
 }

@@ -15,12 +15,19 @@ namespace {
 struct Kind {
   const char* name;
   uint32_t value_size;  // more than 8 bytes lie in cells (pointer mode)
+  test::TestTable::Settings settings = {};
 };
 
 class TurboHashThreads : public test::ThreadsTest<Kind> {
  protected:
   // Small shards, so that inserts rewrite them.
-  TurboHashThreads() : ThreadsTest({{"shards", "2"}, {"buckets", "1"}}, {.value = GetParam().value_size}) {}
+  TurboHashThreads() : ThreadsTest(Settings(), {.value = GetParam().value_size}) {}
+
+  static test::TestTable::Settings Settings() {
+    test::TestTable::Settings settings = GetParam().settings;
+    settings.insert(settings.end(), {{"shards", "2"}, {"buckets", "1"}});
+    return settings;
+  }
 
   void ExpectContents(const std::map<uint64_t, uint64_t>& expected) {
     std::multimap<std::string, std::string> items;
@@ -117,7 +124,9 @@ TEST_P(TurboHashThreads, EachWriterFindsWhatItWrote) {
   ExpectContents(expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Items, TurboHashThreads, testing::Values(Kind{"InSlots", 8}, Kind{"InCells", 16}),
+INSTANTIATE_TEST_SUITE_P(Items, TurboHashThreads,
+                         testing::Values(Kind{"InSlots", 8}, Kind{"InCells", 16},
+                                         Kind{"InAPool", 16, {{"reclaim", "pool"}}}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
