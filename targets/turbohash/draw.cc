@@ -4,15 +4,21 @@
 
 namespace powercut::turbohash {
 
+using Number = unsigned long long;
+
+void Table::DrawLog(const Lane& lane, Drawing* to) const {
+  if (!options_.pointer && !options_.transactional) return;
+  const ItemLog& log = lane.log->items;
+  const char* name = options_.transactional ? "undo log" : "item log";
+  lanes_.count() == 1 ? to->Group("%s", name) : to->Group("%s %u", name, lane.number);
+  if (options_.transactional) to->Word("undo", &log.undo, sizeof log.undo, "%llu", static_cast<Number>(log.undo));
+  if (!options_.transactional) to->Pointer("slot", &log.slot);
+  to->Pointer("fresh", &log.fresh);
+  to->Pointer("stale", &log.stale);
+}
+
 void Table::Draw(Drawing* to) const {
-  using Number = unsigned long long;
-  if (options_.pointer) {
-    const ItemLog& log = root()->lane.items;
-    to->Group("item log");
-    to->Pointer("slot", &log.slot);
-    to->Pointer("fresh", &log.fresh);
-    to->Pointer("stale", &log.stale);
-  }
+  for (const Lane& lane : lanes_) DrawLog(lane, to);
   for (uint64_t i = 0; i < options_.shards() && to->Wants(); ++i) {
     const Shard shard = shards_[i];
     const Descriptor& descriptor = directory()[i];

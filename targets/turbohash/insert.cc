@@ -49,14 +49,18 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
   const auto bit = static_cast<uint16_t>(1u << slot);
   const auto old_bit = static_cast<uint16_t>(old_slot == kNoSlot ? 0 : 1u << old_slot);
   uint64_t word = 0, stale = 0;
-  LaneHold lane = HoldLane(options_.pointer);
+  uint64_t bytes = ItemHeader{key.size, value.size}.bytes();
+  DO_IF (Bug::kItemCellShort) bytes -= sizeof(ItemHeader);
+  LaneHold lane = HoldLane(options_.pointer || options_.transactional);
   if (options_.pointer) {
-    uint64_t bytes = ItemHeader{key.size, value.size}.bytes();
-    DO_IF (Bug::kItemCellShort) bytes -= sizeof(ItemHeader);
     if (old_slot != kNoSlot) stale = bucket->slots[old_slot].value;
     if (stale != 0 && Has(Bug::kItemReallocated)) items_.Release(std::exchange(stale, 0));
     word = PickCell(&lane, bytes);
     if (word == 0) return POWERCUT_FULL;
+  }
+  AddSlot(lane, bucket, slot);
+  TxBegin(lane, word);
+  if (options_.pointer) {
     const bool late = Has(Bug::kItemLogLate);
     if (late) {
       items_.Take(word, bytes);
@@ -105,12 +109,26 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
   if (options_.pointer && Has(Bug::kItemSizeLate)) PersistSizes(word, {key.size, value.size});
   DO_IF (Bug::kTagAfterMeta) bucket->tags[slot] = home.tag;
   DO_IF (Bug::kTagAfterMeta) pmem::persist(bucket->tags, sizeof bucket->tags);
+  if (stale != 0 && Has(Bug::kTxFreedInside)) {
+    items_.Release(stale);
+    pmem::fence();
+  }
+  TxCommit(lane, stale);
   if (stale != 0 && !Has(Bug::kItemFreedFirst)) {
     pmem::mark("update.committed");
     if (!early && !Has(Bug::kCellFreedAtOnce)) epoch = Unlink(home.shard);
     Reclaim(&lane, {stale, home.shard, epoch});
   }
+  TxEnd(lane);
   return POWERCUT_OK;
+}
+
+// All words that a write changes.
+void Table::AddSlot(const LaneHold& lane, Bucket* bucket, uint32_t slot) {
+  TxAdd(lane, &bucket->slots[slot].key);
+  TxAdd(lane, &bucket->slots[slot].value);
+  TxAdd(lane, reinterpret_cast<uint64_t*>(bucket->tags) + slot / sizeof(uint64_t));
+  SKIP_IF (Bug::kTxMetaNotAdded) TxAdd(lane, &bucket->meta);
 }
 
 // The slot and its tag, which lies in the bucket's first line.

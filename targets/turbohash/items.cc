@@ -106,6 +106,7 @@ void Table::PersistSizes(uint64_t cell, ItemHeader sizes) {
 }
 
 void Table::LogItems(const LaneHold& lane, const Slot* slot, uint64_t fresh, uint64_t stale) {
+  if (options_.transactional) return;
   ItemLog* log = &lane.get()->log->items;
   // Without this store the old slot would be judged with the new cells.
   SKIP_IF (Bug::kItemLogOneWrite) pmem::atomic_store(&log->slot, uint64_t{0});

@@ -30,6 +30,7 @@ struct Lane {
   uint8_t number = 0;
   LaneLog* log = nullptr;
   uint64_t chunk = 0;  // pool offset of the chunk that cells are taken from, or 0
+  uint32_t undo_count = 0;
   uint32_t garbage_count = 0;
   Garbage garbage[kMostGarbage];
 };
@@ -44,6 +45,7 @@ class Lanes {
   Lane* end() { return lanes_ + count_; }
   const Lane* begin() const { return lanes_; }
   const Lane* end() const { return lanes_ + count_; }
+  uint32_t count() const { return count_; }
   // The lane's own lock protects the heap where there is one lane.
   LockWord* heap() { return count_ == 1 ? nullptr : &heap_; }
 

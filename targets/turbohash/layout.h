@@ -66,14 +66,23 @@ struct ItemLog {
   uint64_t slot;   // pool offset of the slot that the operation changes
   uint64_t fresh;  // the cell that it fills, or 0
   uint64_t stale;  // the cell that it frees once it is committed, or 0
-  uint64_t unused[5];
+  uint64_t undo;   // transactions=on: how many words of the undo log count. `slot` is 0 then
+  uint64_t unused[4];
 };
 static_assert(sizeof(ItemLog) == pmem::kLine);
 
-// The log of one writer at a time.
+// A word of the pool as it was before a transaction (transaction.cc).
+struct UndoEntry {
+  uint64_t offset, before;
+};
+inline constexpr uint32_t kMostUndo = 4;
+
+// The log of one writer at a time: two lines.
 struct LaneLog {
   ItemLog items;
+  UndoEntry undo[kMostUndo];
 };
+static_assert(sizeof(LaneLog) == 2 * pmem::kLine);
 inline constexpr uint32_t kLanes = 1;
 
 struct Root {
@@ -81,8 +90,8 @@ struct Root {
   uint64_t magic;
   uint64_t geometry;  // Options::Geometry(); constant
   uint64_t unused0[6];
-  LaneLog lane;          // line 1
-  uint64_t unused1[16];  // lines 2 and 3
+  LaneLog lane;         // lines 1 and 2
+  uint64_t unused1[8];  // line 3
 };
 static_assert(sizeof(Root) == 4 * pmem::kLine);
 

@@ -42,6 +42,10 @@ enum class Bug : uint8_t {
   kItemOldSize,           // pointer mode: of an item as many bytes are flushed as its old version had
   kItemReallocated,       // pointer mode: the old cell is freed first, so that the new item may come to lie in it
   kItemCellShort,         // pointer mode: the cell is too short by the word that holds the sizes
+  kTxLogUnordered,        // transactions=on: the undo log counts before its words are durable
+  kTxMetaNotAdded,        // transactions=on: the meta word is not added to the undo log
+  kTxDebtKept,            // transactions=on: a roll-back leaves the old cell in the log, which the next open frees
+  kTxFreedInside,         // transactions=on: an update frees the old cell inside the transaction
   // Only threads show these (concurrency=concurrent):
   kDirtyHit,             // a lookup returns an item whose commit may not be durable
   kDirtyMiss,            // a lookup misses an item whose delete may not be durable
@@ -59,6 +63,7 @@ enum class Bug : uint8_t {
   kSearchUnlocked,       // insert and update search before they take the lock, and not again
   kRebuildUnlocked,      // the shard's lock is free while it is rewritten
   kUnlockBeforeFlush,    // erase releases the lock before its commit is flushed
+  kTxReadInside,         // transactions=on: a lookup does not await the end of the transaction whose item it returns
   kGarbageNotAwaited,    // reclaim=pool: the garbage pool is emptied while readers of the epoch are left
   kGarbageForgotten,     // reclaim=pool: open does not free what lay in the garbage pool
   kCount
@@ -68,6 +73,7 @@ struct Options : SchemeOptions {
   bool pointer;  // slots hold hash and pointer (3.6); else key and value
   bool auto_gc;
   bool concurrent;     // several threads may use the open table
+  bool transactional;  // each operation is one transaction (3.7)
   bool pools_garbage;  // freed memory waits for its readers in a garbage pool (3.6); with threads alone
   bool multiplied;     // the hash function is the authors' product; keys have 8 bytes
   bool last_deleted;   // an insert takes the last deleted slot of its path, as the authors' code does
@@ -83,7 +89,8 @@ struct Options : SchemeOptions {
   // Returns a word of the options that must be equal whenever the table is opened.
   uint64_t Geometry() const {
     return uint64_t{shards_log2} | uint64_t{buckets_log2} << 8 | uint64_t{scope} << 16 | uint64_t{pointer} << 24 |
-           uint64_t{multiplied} << 25 | uint64_t{key_size} << 32 | uint64_t{value_size} << 48;
+           uint64_t{multiplied} << 25 | uint64_t{transactional} << 26 | uint64_t{key_size} << 32 |
+           uint64_t{value_size} << 48;
   }
 };
 

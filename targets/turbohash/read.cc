@@ -9,7 +9,9 @@
 // epoch.
 //
 // The word may be visible and not durable yet. Who stored it holds the shard's lock until it is; so a reader that
-// finds the lock held flushes the words that its answer comes from.
+// finds the lock held flushes the words that its answer comes from. With transactions=on that is not enough: a cut
+// before the transaction's commit takes durable words back. The reader leaves its epoch and waits until the lock is
+// free.
 #include "targets/common/planted_bugs.h"
 #include "targets/turbohash/table.h"
 
@@ -17,6 +19,14 @@ namespace powercut::turbohash {
 
 powercut_status Table::LookupBesideWriters(Bytes key, ValueRoom* value) {
   const Home home = HomeOf(key);
+  const powercut_status status = LookupInEpoch(home, key, value);
+  if (!options_.transactional || !options_.hardened || Has(Bug::kTxReadInside)) return status;
+  const LockWord* writer = &gates_[home.shard].writer;
+  while (IsHeld(writer)) pmem::pause();
+  return status;
+}
+
+powercut_status Table::LookupInEpoch(const Home& home, Bytes key, ValueRoom* value) {
   ShardGate* gate = &gates_[home.shard];
   Shard shard;
   DO_IF (Bug::kEpochAfterPointer) shard = shards_[home.shard].Load();

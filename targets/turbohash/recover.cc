@@ -77,6 +77,11 @@ powercut_status Table::Attach() {
     if (gates_ == nullptr) return POWERCUT_FULL;
   }
 
+  if (options_.transactional) {
+    for (const Lane& lane : lanes_) {
+      if (!RollBack(lane.log)) return POWERCUT_CORRUPT;
+    }
+  }
   for (uint64_t i = 0; i < shards; ++i) {
     const Descriptor& descriptor = directory()[i];
     const unsigned set = descriptor.version & 1;
@@ -91,7 +96,7 @@ powercut_status Table::Attach() {
   }
   if (options_.pointer) {
     for (const Lane& lane : lanes_) {
-      if (!ReplayItemLog(lane.log->items)) return POWERCUT_CORRUPT;
+      if (!options_.transactional && !ReplayItemLog(lane.log->items)) return POWERCUT_CORRUPT;
     }
     const bool frees = options_.pools_garbage && options_.hardened && !Has(Bug::kGarbageForgotten);
     if (frees && !items_.FreeGarbage()) return POWERCUT_CORRUPT;

@@ -121,7 +121,7 @@ powercut_status Table::Rebuild(uint64_t index, uint64_t log2, WriteLock* lock) {
 
   pmem::mark(grows ? "expand.built" : "gc.built");
   DO_IF (Bug::kOldFreedFirst) allocator_.Free(old.block());
-  Switch(index, fresh);
+  Switch(lane, index, fresh);
   pmem::mark(grows ? "expand.switched" : "gc.switched");
   if (early) pmem::persist(BucketAt(fresh, 0), sizeof(Bucket) << log2);
   uint32_t epoch = 0;
@@ -164,10 +164,15 @@ void Table::ClearOldSet(Descriptor* descriptor, uint64_t block) {
   pmem::persist(descriptor, sizeof *descriptor);
 }
 
-void Table::Switch(uint64_t index, const Shard& to) {
+void Table::Switch(const LaneHold& lane, uint64_t index, const Shard& to) {
   Descriptor* descriptor = &directory()[index];
+  TxAdd(lane, &descriptor->block[~descriptor->version & 1]);
+  TxAdd(lane, reinterpret_cast<uint64_t*>(descriptor->buckets));
+  TxAdd(lane, reinterpret_cast<uint64_t*>(&descriptor->version));
+  TxBegin(lane, 0);
   DO_IF (Bug::kSetInPlace) SwitchInPlace(descriptor, to);
   SKIP_IF (Bug::kSetInPlace) SwitchSets(descriptor, to);
+  TxCommit(lane, 0);
   ShardOfBlock(to.block()) = static_cast<uint32_t>(index + 1);
   shards_[index].Store(to);
 }

@@ -136,6 +136,7 @@ class Table {
   void Collect(LaneHold* lane, bool waits);
   void Free(LaneHold* lane, const Garbage& garbage);
   bool IsGarbage(uint64_t offset) const;
+  void DrawLog(const Lane& lane, Drawing* to) const;  // draw.cc
   bool IsCell(uint64_t offset) const { return offset >= item_begin_; }
 
   // search.cc and its inlined parts.
@@ -165,6 +166,7 @@ class Table {
 
   // read.cc
   powercut_status LookupBesideWriters(Bytes key, ValueRoom* value);
+  powercut_status LookupInEpoch(const Home& home, Bytes key, ValueRoom* value);
   // Whether the bucket holds the key; its slot's value, and whether the search path ends here.
   bool ReadBucket(const Bucket* bucket, const Home& home, Bytes key, uint64_t* value, bool* ends) const;
   static void LoadTags(const Bucket* bucket, uint64_t* tags);
@@ -175,6 +177,7 @@ class Table {
   powercut_status Put(Bytes key, Bytes value, bool may_insert);
   static constexpr uint32_t kNoSlot = kSlots;
   powercut_status Write(const Home& home, Bucket* bucket, uint32_t slot, uint32_t old_slot, Bytes key, Bytes value);
+  void AddSlot(const LaneHold& lane, Bucket* bucket, uint32_t slot);
   void PersistSlot(const Bucket* bucket, uint32_t slot) const;
   static void Commit(Bucket* bucket, Meta meta);
 
@@ -201,13 +204,20 @@ class Table {
   void ClearItemLog();
   bool ReplayItemLog(const ItemLog& log);
 
+  // transaction.cc. With transactions=off they do nothing.
+  void TxAdd(const LaneHold& lane, uint64_t* word);
+  void TxBegin(const LaneHold& lane, uint64_t fresh);
+  void TxCommit(const LaneHold& lane, uint64_t owed);
+  void TxEnd(const LaneHold& lane);
+  bool RollBack(LaneLog* lane);
+
   // resize.cc
   // Precondition of both: `lock` holds the shard.
   powercut_status MakeRoom(uint64_t index, WriteLock* lock);
   powercut_status Rebuild(uint64_t index, uint64_t log2, WriteLock* lock);
   uint64_t AllocateBlock(LaneHold* lane, uint64_t bytes);
   bool Relocate(const Shard& from, Bucket* to, uint64_t log2) const;
-  void Switch(uint64_t index, const Shard& to);
+  void Switch(const LaneHold& lane, uint64_t index, const Shard& to);
   void SwitchSets(Descriptor* descriptor, const Shard& to);
   void ClearOldSet(Descriptor* descriptor, uint64_t block);
   void SwitchInPlace(Descriptor* descriptor, const Shard& to);  // the bug kSetInPlace

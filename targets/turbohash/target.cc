@@ -25,6 +25,8 @@ constexpr OptionTable<Options> kOptions({
      Flag<&Options::last_deleted, "last">()},
     {"concurrency=single|concurrent: whether several threads may use the table",
      Flag<&Options::concurrent, "concurrent">()},
+    {"transactions=off|on: whether each operation is one transaction with an undo log, as 3.7 says of PMDK",
+     Switch<&Options::transactional>()},
     {"reclaim=wait|pool: with threads, a writer awaits the readers of what it frees, or leaves it in a garbage pool "
      "until "
      "their epoch has passed",

@@ -128,22 +128,27 @@ TEST(TurboHashRebuild, TakesTheNextSizeWhereAnItemWouldFallOutOfItsScope) {
 
 // Values of 1 to 300 bytes against a map: cells of all lengths are taken, freed and taken again, over rewritten shards
 // and reopened pools. Verify compares each item with its cell's length.
-TEST(TurboHashSizes, AgreeWithAMap) {
+class TurboHashSizes : public testing::TestWithParam<TestTable::Settings> {};
+
+TEST_P(TurboHashSizes, AgreeWithAMap) {
   const powercut_target* target = powercut_target_entry(POWERCUT_TARGET_ABI);
-  TestTable table(target, "hardened", {{"items", "pointer"}, {"shards", "2"}, {"buckets", "1"}}, 16, 300, 1 << 16, 1);
+  TestTable::Settings settings = {{"items", "pointer"}, {"shards", "2"}, {"buckets", "1"}};
+  settings.insert(settings.end(), GetParam().begin(), GetParam().end());
+  TestTable table(target, "hardened", settings, 16, 300, 1 << 16, 1);
   ASSERT_EQ(table.Format(), POWERCUT_OK);
   ASSERT_EQ(table.Open(), POWERCUT_OK);
   const auto bytes = [](const std::string& text) { return powercut_bytes{text.data(), text.size()}; };
   std::map<std::string, std::string> model;
   std::mt19937_64 random(38);
   int full = 0;
-  for (uint64_t step = 0; step < 40'000; ++step) {
+  for (uint64_t step = 0; step < 10'000; ++step) {
     const std::string key = table.Key(1 + random() % 400);
     const std::string value = test::Spread(step, 1 + random() % 300);
     if (random() % 4 == 0) {
       ASSERT_EQ(target->erase(table.handle(), bytes(key)), model.erase(key) != 0 ? POWERCUT_OK : POWERCUT_NOT_FOUND);
     } else {
-      const powercut_status status = target->insert(table.handle(), bytes(key), bytes(value));
+      powercut_status status = target->update(table.handle(), bytes(key), bytes(value));
+      if (status == POWERCUT_NOT_FOUND) status = target->insert(table.handle(), bytes(key), bytes(value));
       if (status == POWERCUT_OK) model[key] = value;
       if (status != POWERCUT_OK) ASSERT_EQ(status, POWERCUT_FULL);
       full += status == POWERCUT_FULL ? 1 : 0;
@@ -165,6 +170,9 @@ TEST(TurboHashSizes, AgreeWithAMap) {
   EXPECT_EQ(target->insert(table.handle(), bytes(key), bytes(longer)), POWERCUT_TOO_LARGE);
   EXPECT_EQ(table.Contents(), items);
 }
+
+INSTANTIATE_TEST_SUITE_P(Options, TurboHashSizes,
+                         testing::Values(TestTable::Settings{}, TestTable::Settings{{"transactions", "on"}}));
 
 }  // namespace
 }  // namespace powercut::turbohash
