@@ -33,7 +33,7 @@ powercut_status Table::Erase(Bytes key) {
     SKIP_IF (Bug::kCellFreedAtOnce) epoch = Unlink(home.shard);
     Reclaim(&lane, {cell, home.shard, epoch});
   }
-  TxEnd(lane);
+  EndLog(lane);
   return POWERCUT_OK;
 }
 

@@ -13,13 +13,13 @@ namespace powercut::turbohash {
 
 uint32_t Table::Unlink(uint64_t shard) {
   if (gates_ == nullptr) return 0;
-  if (options_.pools_garbage) return gates_[shard].readers.Now();
+  if (options_.pools_garbage()) return gates_[shard].readers.Now();
   gates_[shard].readers.AwaitReaders();
   return 0;
 }
 
 void Table::Reclaim(LaneHold* lane, const Garbage& garbage) {
-  if (!options_.pools_garbage) return Free(lane, garbage);
+  if (!options_.pools_garbage()) return Free(lane, garbage);
   if (IsCell(garbage.offset) && options_.hardened) {
     items_.MarkGarbage(garbage.offset);
     pmem::fence();
@@ -55,6 +55,7 @@ void Table::Collect(LaneHold* lane, bool waits) {
 
 void Table::Free(LaneHold* lane, const Garbage& garbage) {
   if (IsCell(garbage.offset)) {
+    if (!items_.IsInChunk(garbage.offset)) lane->LockHeap();
     items_.Release(garbage.offset);
     pmem::fence();
     return;

@@ -119,7 +119,7 @@ powercut_status Table::Write(const Home& home, Bucket* bucket, uint32_t slot, ui
     if (!early && !Has(Bug::kCellFreedAtOnce)) epoch = Unlink(home.shard);
     Reclaim(&lane, {stale, home.shard, epoch});
   }
-  TxEnd(lane);
+  EndLog(lane);
   return POWERCUT_OK;
 }
 

@@ -5,9 +5,8 @@
 //   3. commit     the bucket's meta word                            durable
 //   4. release    stale cell: its entry                             durable
 //
-// Recovery looks whether the slot of the log was committed, and frees the stale cell or the fresh one. The log is not
-// cleared at the end: its entry stays true until the next operation overwrites the log. Three words of one line are
-// written in the order invalid, cells, slot; stores to one line persist in that order.
+// Recovery looks whether the slot of the log was committed, and frees the stale cell or the fresh one. Three words of
+// one line are written in the order invalid, cells, slot; stores to one line persist in that order.
 #include "targets/turbohash/items.h"
 
 #include "targets/common/planted_bugs.h"
@@ -18,41 +17,40 @@ extern "C" int powercut_refuse_allocation(uint64_t bytes) __attribute__((weak));
 
 namespace powercut::turbohash {
 
-ItemHeap::ItemHeap(powercut_pool pool, uint64_t begin) : entries_(reinterpret_cast<uint16_t*>(pool.base + begin)) {
+ItemHeap::ItemHeap(powercut_pool pool, uint64_t begin)
+    : base_(pool.base), entries_(reinterpret_cast<uint16_t*>(pool.base + begin)) {
   // Each unit costs its bytes and an entry; the entries round up to a line.
   const uint64_t room = pool.size - begin;
   if (room > 2 * pmem::kLine) units_ = (room - 2 * pmem::kLine) / (kUnit + sizeof *entries_);
   first_ = (begin + units_ * sizeof *entries_ + pmem::kLine - 1) & ~(pmem::kLine - 1);
 }
 
-// First fit.
-uint64_t ItemHeap::Pick(uint64_t bytes) {
-  if (powercut_refuse_allocation != nullptr && powercut_refuse_allocation(bytes) != 0) return 0;
-  const uint64_t need = UnitsOf(bytes);
+uint64_t ItemHeap::PickUnits(uint64_t need, uint64_t alignment) {
   uint64_t run = hint_;  // where the current run of free units began
   uint64_t first = units_;
   uint64_t at = hint_;
-  while (at < units_ && at - run < need) {
+  const auto begin = [&] { return (run + alignment - 1) / alignment * alignment; };
+  while (at < units_ && at < begin() + need) {
     const uint64_t length = LengthIn(entries_[at]);
     if (length == 0 && first == units_) first = at;
     at += length == 0 ? 1 : length;
     if (length != 0) run = at;
   }
   hint_ = first;
-  return run + need <= units_ ? first_ + run * kUnit : 0;
+  return begin() + need <= units_ ? OffsetOf(begin()) : 0;
 }
 
-void ItemHeap::Take(uint64_t cell, uint64_t bytes) { SetEntry(cell, UnitsOf(bytes)); }
+void ItemHeap::Take(uint64_t cell, uint64_t bytes) { Store(EntryOf(cell), UnitsOf(bytes)); }
 
 void ItemHeap::Release(uint64_t cell) {
-  SetEntry(cell, 0);
-  hint_ = std::min(hint_, UnitAt(cell));
+  Store(EntryOf(cell), 0);
+  if (!IsInChunk(cell)) hint_ = std::min(hint_, UnitAt(cell));
 }
 
 bool ItemHeap::FreeGarbage() {
   bool freed = false;
   const bool sound = ForEach([&](uint64_t cell, uint64_t) {
-    if ((entries_[UnitAt(cell)] & kGarbage) == 0) return;
+    if (IsChunk(cell) || (*EntryOf(cell) & kGarbage) == 0) return;
     pmem::mark("recover.garbage");
     Release(cell);
     freed = true;
@@ -61,17 +59,23 @@ bool ItemHeap::FreeGarbage() {
   return sound;
 }
 
-void ItemHeap::SetEntry(uint64_t cell, uint64_t units) {
-  uint16_t* entry = &entries_[UnitAt(cell)];
-  pmem::atomic_store(entry, static_cast<uint16_t>(units));
+void ItemHeap::Store(uint16_t* entry, uint64_t value) {
+  pmem::atomic_store(entry, static_cast<uint16_t>(value));
   pmem::flush_line(entry);
 }
 
 // Free units for an item of `bytes`, or 0. If there are none, the lane's garbage may be in their place.
 uint64_t Table::PickCell(LaneHold* lane, uint64_t bytes) {
-  const uint64_t cell = items_.Pick(bytes);
+  const uint64_t cell = PickFree(lane, bytes);
   if (cell != 0 || lane->get()->garbage_count == 0) return cell;
   Collect(lane, true);
+  return PickFree(lane, bytes);
+}
+
+uint64_t Table::PickFree(LaneHold* lane, uint64_t bytes) {
+  if (powercut_refuse_allocation != nullptr && powercut_refuse_allocation(bytes) != 0) return 0;
+  if (options_.has_chunks && bytes <= ItemHeap::kMostInChunk) return PickInChunk(lane, bytes);
+  lane->LockHeap();
   return items_.Pick(bytes);
 }
 
@@ -117,8 +121,19 @@ void Table::LogItems(const LaneHold& lane, const Slot* slot, uint64_t fresh, uin
   pmem::persist(log, sizeof *log);
 }
 
-void Table::ClearItemLog() {
-  ItemLog* log = &root()->lane.items;
+// The log of the only lane stays: its entry is true until the next operation overwrites the log. With more lanes a cell
+// may have another owner by then. The debt of a transaction is paid.
+void Table::EndLog(const LaneHold& lane) {
+  if (lanes_.count() == 1 && !options_.transactional) return;
+  ItemLog* log = &lane.get()->log->items;
+  uint64_t* valid = options_.transactional ? &log->stale : &log->slot;
+  if (*valid == 0) return;
+  pmem::atomic_store(valid, uint64_t{0});
+  pmem::persist(log, sizeof *log);
+}
+
+void Table::ClearItemLog(const LaneHold& lane) {
+  ItemLog* log = &lane.get()->log->items;
   if (!options_.pointer || log->slot == 0) return;
   pmem::atomic_store(&log->slot, uint64_t{0});
   pmem::persist(log, sizeof *log);

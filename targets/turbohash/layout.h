@@ -1,7 +1,8 @@
 // Where things lie in the pool.
 //
 //   0        root: 4 lines (Root below)
-//   256      the shard directory: one Descriptor a shard (the paper's Fig. 3)
+//   256      allocator=threads only: the logs of the other lanes
+//   ...      the shard directory: one Descriptor a shard (the paper's Fig. 3)
 //   ...      PoolAllocator: its line, its table, its units; each shard is one block of it
 //   split    pointer mode only: ItemHeap, cells of sizes, key and value
 //
@@ -83,7 +84,7 @@ struct LaneLog {
   UndoEntry undo[kMostUndo];
 };
 static_assert(sizeof(LaneLog) == 2 * pmem::kLine);
-inline constexpr uint32_t kLanes = 1;
+inline constexpr uint32_t kLanes = 4;  // with allocator=threads; else there is one
 
 struct Root {
   // Line 0. `magic` is stored last by format: it makes the table exist.

@@ -46,6 +46,8 @@ enum class Bug : uint8_t {
   kTxMetaNotAdded,        // transactions=on: the meta word is not added to the undo log
   kTxDebtKept,            // transactions=on: a roll-back leaves the old cell in the log, which the next open frees
   kTxFreedInside,         // transactions=on: an update frees the old cell inside the transaction
+  kChunkHeaderLate,       // allocator=threads: a chunk counts before its header is empty
+  kChunkLost,             // allocator=threads: open does not give empty chunks back
   // Only threads show these (concurrency=concurrent):
   kDirtyHit,             // a lookup returns an item whose commit may not be durable
   kDirtyMiss,            // a lookup misses an item whose delete may not be durable
@@ -64,6 +66,7 @@ enum class Bug : uint8_t {
   kRebuildUnlocked,      // the shard's lock is free while it is rewritten
   kUnlockBeforeFlush,    // erase releases the lock before its commit is flushed
   kTxReadInside,         // transactions=on: a lookup does not await the end of the transaction whose item it returns
+  kLanesForgotten,       // allocator=threads: open reads the log of the first lane alone
   kGarbageNotAwaited,    // reclaim=pool: the garbage pool is emptied while readers of the epoch are left
   kGarbageForgotten,     // reclaim=pool: open does not free what lay in the garbage pool
   kCount
@@ -74,7 +77,8 @@ struct Options : SchemeOptions {
   bool auto_gc;
   bool concurrent;     // several threads may use the open table
   bool transactional;  // each operation is one transaction (3.7)
-  bool pools_garbage;  // freed memory waits for its readers in a garbage pool (3.6); with threads alone
+  bool garbage_pool;   // freed memory waits for its readers in a garbage pool (3.6), where there are threads
+  bool has_chunks;     // each thread takes cells from a chunk of its own
   bool multiplied;     // the hash function is the authors' product; keys have 8 bytes
   bool last_deleted;   // an insert takes the last deleted slot of its path, as the authors' code does
   Tags tags;
@@ -84,13 +88,14 @@ struct Options : SchemeOptions {
   uint8_t scope;
 
   uint64_t shards() const { return uint64_t{1} << shards_log2; }
+  bool pools_garbage() const { return garbage_pool && concurrent; }
   // Whether insert of a present key is an error. With one thread it is an update, as in the paper.
   bool ChecksExists() const { return hardened && concurrent; }
   // Returns a word of the options that must be equal whenever the table is opened.
   uint64_t Geometry() const {
     return uint64_t{shards_log2} | uint64_t{buckets_log2} << 8 | uint64_t{scope} << 16 | uint64_t{pointer} << 24 |
-           uint64_t{multiplied} << 25 | uint64_t{transactional} << 26 | uint64_t{key_size} << 32 |
-           uint64_t{value_size} << 48;
+           uint64_t{multiplied} << 25 | uint64_t{transactional} << 26 | uint64_t{garbage_pool} << 27 |
+           uint64_t{has_chunks} << 28 | uint64_t{key_size} << 32 | uint64_t{value_size} << 48;
   }
 };
 

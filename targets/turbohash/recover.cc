@@ -15,8 +15,8 @@ Table::Table(powercut_pool pool, const Options& options, const void* home)
       hashes_(options),
       unit_(sizeof(Bucket) << options.buckets_log2),
       item_begin_(pool.size),
-      lanes_(1, home) {
-  lanes_.begin()->log = &root()->lane;
+      lanes_(options.has_chunks ? kLanes : 1, home) {
+  for (Lane& lane : lanes_) lane.log = LogOf(lane.number);
   if (options.pointer) {
     const uint64_t cell = ItemHeap::CellSize(ItemHeader{options.key_size, options.value_size}.bytes());
     const uint64_t least = std::min<uint64_t>(pool.size / 2, 16 << 10);
@@ -26,13 +26,14 @@ Table::Table(powercut_pool pool, const Options& options, const void* home)
   const uint64_t directory = options.shards() * sizeof(Descriptor);
   allocator_ =
       PoolAllocator({pool.base, item_begin_},
-                    {.begin = sizeof(Root) + ((directory + pmem::kLine - 1) & ~(pmem::kLine - 1)), .unit = unit_});
+                    {.begin = directory_begin() + ((directory + pmem::kLine - 1) & ~(pmem::kLine - 1)), .unit = unit_});
 }
 
 powercut_status Table::Format(powercut_pool pool, const Options& options) {
   Table table(pool, options, &options);
   const uint64_t shards = options.shards();
-  const uint64_t units = (shards + 1) * (table.unit_ + sizeof(uint32_t) + sizeof(Descriptor)) + sizeof(Root) + 128;
+  const uint64_t units =
+      (shards + 1) * (table.unit_ + sizeof(uint32_t) + sizeof(Descriptor)) + table.directory_begin() + 128;
   if (table.item_begin_ < units) return POWERCUT_FULL;
   table.allocator_.Format();
   // The pool is zeroed, as the traits demand: all buckets are empty, version 0 is in use, no cell is taken.
@@ -77,9 +78,11 @@ powercut_status Table::Attach() {
     if (gates_ == nullptr) return POWERCUT_FULL;
   }
 
+  if (options_.has_chunks && !items_.UseChunks()) return POWERCUT_FULL;
   if (options_.transactional) {
     for (const Lane& lane : lanes_) {
       if (!RollBack(lane.log)) return POWERCUT_CORRUPT;
+      DO_IF (Bug::kLanesForgotten) break;
     }
   }
   for (uint64_t i = 0; i < shards; ++i) {
@@ -97,9 +100,12 @@ powercut_status Table::Attach() {
   if (options_.pointer) {
     for (const Lane& lane : lanes_) {
       if (!options_.transactional && !ReplayItemLog(lane.log->items)) return POWERCUT_CORRUPT;
+      DO_IF (Bug::kLanesForgotten) break;
     }
-    const bool frees = options_.pools_garbage && options_.hardened && !Has(Bug::kGarbageForgotten);
+    const bool frees = options_.garbage_pool && options_.hardened && !Has(Bug::kGarbageForgotten);
     if (frees && !items_.FreeGarbage()) return POWERCUT_CORRUPT;
+    const bool frees_chunks = options_.has_chunks && !Has(Bug::kChunkLost);
+    if (frees_chunks && !items_.FreeEmptyChunks()) return POWERCUT_CORRUPT;
   }
   DO_IF (Bug::kShardNotSwept) return POWERCUT_OK;
   // Stands in for the steps of PMDK at the open of a pool. `published`: a block is PMDK's to discard only while no
@@ -115,13 +121,16 @@ powercut_status Table::Attach() {
   return sound ? POWERCUT_OK : POWERCUT_CORRUPT;
 }
 
+bool Table::IsShard(uint64_t block) const {
+  if (!allocator_.Contains(block, unit_)) return false;
+  const uint32_t owner = ShardOfBlock(block);
+  return owner != 0 && shards_[owner - 1].block() == block;
+}
+
 bool Table::Reaches(uint64_t offset) const {
   if (IsGarbage(offset)) return true;
-  if (offset < item_begin_) {
-    if (!allocator_.Contains(offset, unit_)) return false;
-    const uint32_t owner = ShardOfBlock(offset);
-    return owner != 0 && shards_[owner - 1].block() == offset;
-  }
+  if (!IsCell(offset)) return IsShard(offset);
+  if (items_.IsChunk(offset)) return items_.HasOwner(offset) || !items_.IsEmpty(offset);
   // Through the slots: a leaked cell may hold anything.
   for (uint64_t i = 0; i < options_.shards(); ++i) {
     for (uint64_t b = 0; b < shards_[i].buckets(); ++b) {

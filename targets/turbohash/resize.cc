@@ -117,7 +117,7 @@ powercut_status Table::Rebuild(uint64_t index, uint64_t log2, WriteLock* lock) {
   DO_IF (Bug::kShardShownFirst) lock->Release();
   if (!early) pmem::fence();
   // The log names a slot of the old shard. Judged after the switch it would free a cell that the new shard points to.
-  SKIP_IF (Bug::kItemLogOutlivesShard) ClearItemLog();
+  SKIP_IF (Bug::kItemLogOutlivesShard) ClearItemLog(lane);
 
   pmem::mark(grows ? "expand.built" : "gc.built");
   DO_IF (Bug::kOldFreedFirst) allocator_.Free(old.block());

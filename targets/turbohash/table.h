@@ -119,7 +119,12 @@ class Table {
   Table(powercut_pool pool, const Options& options, const void* home);
 
   Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
-  Descriptor* directory() const { return reinterpret_cast<Descriptor*>(pool_.base + sizeof(Root)); }
+  // The first lane's log lies in the root, those of the other lanes behind the root.
+  LaneLog* LogOf(uint64_t lane) const {
+    return lane == 0 ? &root()->lane : reinterpret_cast<LaneLog*>(pool_.base + sizeof(Root)) + (lane - 1);
+  }
+  uint64_t directory_begin() const { return sizeof(Root) + (lanes_.count() - 1) * sizeof(LaneLog); }
+  Descriptor* directory() const { return reinterpret_cast<Descriptor*>(pool_.base + directory_begin()); }
   uint64_t OffsetOf(const void* at) const {
     return static_cast<uint64_t>(static_cast<const uint8_t*>(at) - pool_.base);
   }
@@ -137,6 +142,7 @@ class Table {
   void Free(LaneHold* lane, const Garbage& garbage);
   bool IsGarbage(uint64_t offset) const;
   void DrawLog(const Lane& lane, Drawing* to) const;  // draw.cc
+  bool IsShard(uint64_t block) const;                 // recover.cc
   bool IsCell(uint64_t offset) const { return offset >= item_begin_; }
 
   // search.cc and its inlined parts.
@@ -193,6 +199,10 @@ class Table {
     return BytesAt(cell + sizeof(ItemHeader) + KeyIn(cell).size, HeaderOf(cell).value_size);
   }
   uint64_t PickCell(LaneHold* lane, uint64_t bytes);
+  uint64_t PickFree(LaneHold* lane, uint64_t bytes);
+  void EndLog(const LaneHold& lane);
+  uint64_t PickInChunk(LaneHold* lane, uint64_t bytes);  // chunks.cc
+  uint64_t Carve(LaneHold* lane);
   void FillCell(uint64_t cell, Bytes key, Bytes value);
   void StoreSizes(uint64_t cell, ItemHeader sizes) {
     pmem::atomic_store(HeaderWord(cell), std::bit_cast<uint64_t>(sizes));
@@ -201,14 +211,13 @@ class Table {
   void FlushCell(uint64_t cell, uint64_t stale) const;
   bool ShortenInPlace(uint64_t cell, Bytes value);  // the bug kItemShortenedInPlace
   void LogItems(const LaneHold& lane, const Slot* slot, uint64_t fresh, uint64_t stale);
-  void ClearItemLog();
+  void ClearItemLog(const LaneHold& lane);
   bool ReplayItemLog(const ItemLog& log);
 
   // transaction.cc. With transactions=off they do nothing.
   void TxAdd(const LaneHold& lane, uint64_t* word);
   void TxBegin(const LaneHold& lane, uint64_t fresh);
   void TxCommit(const LaneHold& lane, uint64_t owed);
-  void TxEnd(const LaneHold& lane);
   bool RollBack(LaneLog* lane);
 
   // resize.cc

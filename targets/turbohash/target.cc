@@ -30,7 +30,11 @@ constexpr OptionTable<Options> kOptions({
     {"reclaim=wait|pool: with threads, a writer awaits the readers of what it frees, or leaves it in a garbage pool "
      "until "
      "their epoch has passed",
-     Flag<&Options::pools_garbage, "pool">()},
+     Flag<&Options::garbage_pool, "pool">()},
+    {"allocator=shared|threads: whether cells come from one heap with one lock and one log, or each thread has a chunk "
+     "of "
+     "the heap and a log of its own",
+     Flag<&Options::has_chunks, "threads">()},
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
 });
 
@@ -46,8 +50,8 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
   if (out->multiplied && (out->key_size != 8 || out->least_key_size != 8)) {
     return BadConfig(config, "hash=multiplied takes keys of 8 bytes; hash=mixed takes keys of all sizes");
   }
-  out->pools_garbage = out->pools_garbage && out->concurrent;
   out->pointer = out->pointer || out->are_mixed() || config.key_size > 8 || config.value_size > 8;
+  out->has_chunks = out->has_chunks && out->pointer;
   return CheckSizes(config, "turbohash", kSizes);
 }
 

@@ -45,13 +45,6 @@ void Table::TxCommit(const LaneHold& lane, uint64_t owed) {
   pmem::mark("tx.committed");
 }
 
-void Table::TxEnd(const LaneHold& lane) {
-  ItemLog* log = &lane.get()->log->items;
-  if (!options_.transactional || log->stale == 0) return;
-  pmem::atomic_store(&log->stale, uint64_t{0});
-  pmem::persist(log, sizeof *log);
-}
-
 // Part of recovery, which may be cut itself: the log says the same until its work is done.
 bool Table::RollBack(LaneLog* lane) {
   ItemLog* log = &lane->items;

@@ -172,7 +172,12 @@ TEST_P(TurboHashSizes, AgreeWithAMap) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Options, TurboHashSizes,
-                         testing::Values(TestTable::Settings{}, TestTable::Settings{{"transactions", "on"}}));
+                         testing::Values(TestTable::Settings{}, TestTable::Settings{{"allocator", "threads"}},
+                                         TestTable::Settings{{"transactions", "on"}},
+                                         TestTable::Settings{{"allocator", "threads"},
+                                                             {"transactions", "on"},
+                                                             {"reclaim", "pool"},
+                                                             {"concurrency", "concurrent"}}));
 
 }  // namespace
 }  // namespace powercut::turbohash

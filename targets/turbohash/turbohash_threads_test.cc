@@ -124,10 +124,11 @@ TEST_P(TurboHashThreads, EachWriterFindsWhatItWrote) {
   ExpectContents(expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Items, TurboHashThreads,
-                         testing::Values(Kind{"InSlots", 8}, Kind{"InCells", 16},
-                                         Kind{"InAPool", 16, {{"reclaim", "pool"}}}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Items, TurboHashThreads,
+    testing::Values(Kind{"InSlots", 8}, Kind{"InCells", 16}, Kind{"InAPool", 16, {{"reclaim", "pool"}}},
+                    Kind{"InChunks", 16, {{"allocator", "threads"}, {"reclaim", "pool"}, {"transactions", "on"}}}),
+    [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace powercut::turbohash

@@ -29,7 +29,7 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
       }
     }
     allocator_.ForEach([&](uint64_t offset, uint64_t bytes) {
-      if (Reaches(offset) && shards_[ShardOfBlock(offset) - 1].buckets() * sizeof(Bucket) <= bytes) ++owned;
+      if (IsShard(offset) && shards_[ShardOfBlock(offset) - 1].buckets() * sizeof(Bucket) <= bytes) ++owned;
     });
     if (owned != options_.shards()) {
       return Broken(message, size, "%llu of %llu shards lie in a block of their own", static_cast<Number>(owned),
