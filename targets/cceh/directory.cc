@@ -7,7 +7,7 @@ namespace powercut::cceh {
 
 // A block is a segment of the table exactly if the directory entry for the block's pattern names the block. The
 // contents of an unreached block are never trusted.
-bool Table::Reaches(uint64_t offset) const {
+bool Table::ReachesSegment(uint64_t offset) const {
   if (offset == root()->directory) return true;
   const Meta meta = Meta::Decode(SegmentAt(offset)->meta);
   if (meta.depth > depth_ || meta.pattern >> meta.depth != 0) return false;

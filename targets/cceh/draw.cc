@@ -8,8 +8,6 @@ namespace {
 
 constexpr uint64_t kEntriesInRow = 8;
 
-const uint8_t* Bytes(const uint64_t& word) { return reinterpret_cast<const uint8_t*>(&word); }
-
 }  // namespace
 
 // A segment is named by the first entry of the directory that leads to it.
@@ -26,12 +24,17 @@ void Table::Draw(Drawing* to) {
     to->Word(label, &entries[entry], sizeof entries[entry], "segment %llu", static_cast<Number>(first));
   }
 
+  if (options_.items == Items::kTransaction) {
+    to->Group("undo log");
+    to->Pointer("slot", &log()->slot);
+  }
+
   to->Group("reserved keys");
   uint32_t number = 0;
   for (const uint64_t& key : {kInvalid, kSentinel}) {
     ReservedItem* item = Reserved(key);
     if (item->present != 0) {
-      to->Item(number++, Bytes(key), Bytes(item->value), item, sizeof *item);
+      to->Item(number++, BytesOf(key), BytesOf(item->value), item, sizeof *item);
     } else {
       to->Empty(number++, item, sizeof *item);
     }
@@ -51,10 +54,14 @@ void Table::Draw(Drawing* to) {
       to->Bucket(i / kSlotsPerLine);
       if (IsReserved(slot.key)) {
         to->Empty(column, &slot, sizeof slot, slot.key == kSentinel ? "claimed" : nullptr);
-      } else if (!meta.Covers(HashOf(slot.key))) {
+      } else if (!meta.Covers(HashOfWord(slot.key))) {
         to->Empty(column, &slot, sizeof slot, "stale: of another segment");
+      } else if (!HasPointers()) {
+        to->Item(column, BytesOf(slot.key), BytesOf(slot.value), &slot, sizeof slot);
+      } else if (HoldsItem(slot.value)) {
+        to->Item(column, ItemAt(slot.value)->key(), ItemAt(slot.value)->value(), &slot, sizeof slot);
       } else {
-        to->Item(column, Bytes(slot.key), Bytes(slot.value), &slot, sizeof slot);
+        to->Empty(column, &slot, sizeof slot, "points to no item");
       }
     }
   }

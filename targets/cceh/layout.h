@@ -1,13 +1,17 @@
 // Where things lie in the pool. Three levels: directory, segments, buckets of one cache line.
 //
 //   0      root: 2 lines (Root below)
-//   128    PoolAllocator: its line, its table, its units; each segment and each directory is one block of it
+//   128    items=transaction: the undo log, a line
+//   128    PoolAllocator, behind the log: its line, its table, its units; each segment, each directory and each item
+//   out
+//          of the slots is one block of it
 #ifndef POWERCUT_TARGETS_CCEH_LAYOUT_H_
 #define POWERCUT_TARGETS_CCEH_LAYOUT_H_
 
 #include <cstdint>
 
 #include "powercut/pmem.h"
+#include "targets/common/bytes.h"
 #include "targets/common/hash.h"
 
 namespace powercut::cceh {
@@ -22,10 +26,19 @@ inline constexpr uint64_t kInvalid = ~uint64_t{0};       // the slot is free
 inline constexpr uint64_t kSentinel = ~uint64_t{0} - 1;  // an insert has claimed the slot
 
 // 16 bytes on a 16-byte boundary, so that both words lie in one line and reach memory in the order of the stores.
+// With items=pointer and items=transaction, `key` is the hash of the key, and `value` the pool offset of the item.
 struct Slot {
   uint64_t key;  // the commit: the item exists from the store of its key on
   uint64_t value;
 };
+
+// One slot as it was before the transaction that is under way.
+struct UndoLog {
+  uint64_t slot;  // pool offset, stored last; 0: there is no transaction
+  Slot before;
+  uint64_t unused[5];
+};
+static_assert(sizeof(UndoLog) == pmem::kLine);
 
 // An item whose key is kInvalid or kSentinel.
 struct ReservedItem {
@@ -82,6 +95,11 @@ struct Segment {
 static_assert(sizeof(Segment) == pmem::kLine);
 
 inline uint64_t HashOf(uint64_t key) { return HashKey(reinterpret_cast<const uint8_t*>(&key), sizeof key); }
+// The hash of a key out of its slot. The slot holds the hash, which never looks like a mark.
+inline uint64_t HashOf(Bytes key) {
+  const uint64_t hash = HashKey(key.data, key.size);
+  return hash < kSentinel ? hash : hash - 2;
+}
 
 }  // namespace powercut::cceh
 #endif  // POWERCUT_TARGETS_CCEH_LAYOUT_H_

@@ -57,6 +57,7 @@ struct Locks {
   DirectoryLock directory;  // `published` has the authors', in the directory itself
   uint8_t reserved = 0;     // of the items with reserved keys
   uint8_t allocator = 0;
+  uint8_t log = 0;  // of items=transaction; held for a transaction, and inside it the allocator's
 };
 
 }  // namespace powercut::cceh

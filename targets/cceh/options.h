@@ -9,6 +9,14 @@
 
 namespace powercut::cceh {
 
+// Where an item lies. A pointer names a block with the item (ItemHeader).
+enum class Items : uint8_t {
+  kSlot,         // key and value, 8 bytes each, are in the slot
+  kPointer,      // the slot holds the key's hash and a pointer
+  kTransaction,  // the same, and each change of a slot is an undo transaction
+  kCount
+};
+
 // Each bug is a small change of `hardened` at the place that tests for it.
 enum class Bug : uint8_t {
   kNone,
@@ -48,16 +56,36 @@ enum class Bug : uint8_t {
   kDirectoryReadEarly,      // operations take the directory from the root, without its lock
   kDirectoryUnlocked,       // splits change the directory without its lock
   kDirectoryUnlockedEarly,  // a split gives the directory back before its commit is durable
+  // Of items out of the slots.
+  kItemUnordered,         // insert, update: the slot points to the item before the item is durable
+  kItemFirstLine,         // insert, update: only the first line of an item is flushed
+  kItemOldSize,           // update: as many bytes of the new item are flushed as the old one has
+  kItemSizesLate,         // insert, update: the sizes are stored when the item is durable, and not flushed
+  kOverwriteLength,       // update: a value that fits is overwritten in place, its length first
+  kOverwriteBytes,        // update: a value that fits is overwritten in place, its length last
+  kItemUpdateFreesFirst,  // update: the old item is freed before the slot points to the new one
+  kItemEraseFreesFirst,   // erase: the item is freed before its slot is
+  // Of items=transaction.
+  kLogUnordered,     // the slot changes before the log is durable
+  kLogClearedEarly,  // the log is cleared before the change is durable
+  kLogNotReplayed,   // open does not undo the change in the log
+  kLogShared,        // threads use the log at the same time
+  // Of hash=double.
+  kSplitProbesAgain,  // split: items look for a slot again, and those that find none are dropped
   kCount
 };
 
 struct Options : SchemeOptions {
   bool cow;
+  bool double_hashing;
   bool concurrent;
+  Items items;
   Bug bug;
   uint8_t probe;  // cache lines
   uint8_t depth;  // initial global depth
   uint32_t slots;
+
+  bool has_pointers() const { return items != Items::kSlot; }
 };
 
 }  // namespace powercut::cceh

@@ -39,10 +39,12 @@ powercut_status Table::Open(powercut_pool pool, const Options& options, Table** 
   Table opening(pool, options);
   if (opening.root()->magic != kMagic) return POWERCUT_NOT_FORMATTED;
   if (opening.root()->slots != options.slots || !opening.allocator_.Matches()) return POWERCUT_CORRUPT;
+  if (!opening.RollBack()) return POWERCUT_CORRUPT;
   powercut_status status = opening.Attach();
   if (status == POWERCUT_OK) status = opening.Reconcile();
   if (status != POWERCUT_OK) return status;
-  // The directory is durable and names whole segments only: whatever it does not name belongs to nobody.
+  // The directory is durable and names whole segments only, whose slots point to whole items: whatever nothing names
+  // belongs to nobody.
   if (!opening.Has(Bug::kLeakSegment) &&
       !opening.allocator_.Sweep([&](uint64_t offset) { return opening.Reaches(offset); })) {
     return POWERCUT_CORRUPT;
@@ -75,7 +77,7 @@ powercut_status Table::Reconcile() {
     const Meta meta = Meta::Decode(pmem::atomic_load(&segment->meta));
     if (meta.depth > depth_ || meta.pattern << (depth_ - meta.depth) != i) return POWERCUT_CORRUPT;
     const uint64_t end = i + (uint64_t{1} << (depth_ - meta.depth));
-    if (Has(Bug::kRecoveryOmitted) || (Has(Bug::kRecoveryLastSegment) && end == capacity)) {
+    if (Has(Bug::kRecoveryOmitted) || AsPorted() || (Has(Bug::kRecoveryLastSegment) && end == capacity)) {
       for (++i; i < end && entries[i] == offset;) ++i;
       continue;
     }

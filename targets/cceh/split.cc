@@ -4,6 +4,17 @@
 #include "targets/common/planted_bugs.h"
 
 namespace powercut::cceh {
+namespace {
+
+// The port of CCEH on libpmemobj has depth and pattern in two words. A split flushes the depth, then stores the pattern
+// and does not flush it; recovery does not look at either.
+void StorePatternLate(Segment* segment, uint64_t before, Meta next) {
+  pmem::atomic_store(&segment->meta, Meta{next.depth, before}.Encode());
+  pmem::persist(&segment->meta, sizeof segment->meta);
+  pmem::atomic_store(&segment->meta, next.Encode());
+}
+
+}  // namespace
 
 // With `hardened` and threads the caller has the segment alone already. It does not have it any more at return.
 powercut_status Table::Split(Segment* segment, uint64_t hash) {
@@ -23,7 +34,7 @@ powercut_status Table::Split(Segment* segment, uint64_t hash) {
 void Table::ClearCovered(Segment* segment, Meta meta) const {
   for (uint64_t i = 0; i < options_.slots; ++i) {
     Slot* slot = &segment->slots()[i];
-    if (!IsReserved(slot->key) && meta.Covers(HashOf(slot->key))) pmem::atomic_store(&slot->key, kInvalid);
+    if (!IsReserved(slot->key) && meta.Covers(HashOfWord(slot->key))) pmem::atomic_store(&slot->key, kInvalid);
   }
   pmem::persist(segment->slots(), options_.slots * sizeof(Slot));
 }
@@ -53,6 +64,10 @@ powercut_status Table::SplitLazily(Segment* segment, uint64_t hash) {
     pmem::atomic_store(&segment->meta, next.Encode());
     pmem::persist(&segment->meta, sizeof segment->meta);
   };
+  if (AsPorted()) {
+    StorePatternLate(right, 0, upper);
+    StorePatternLate(segment, meta.pattern, lower);
+  }
   DO_IF (Bug::kDepthBeforeDirectory) set_meta(lower);
   DO_IF (Bug::kPatternBeforeDirectory) set_meta({meta.depth, lower.pattern});
   DO_IF (Bug::kSplitClearsFirst) ClearCovered(segment, upper);
@@ -69,7 +84,7 @@ powercut_status Table::SplitLazily(Segment* segment, uint64_t hash) {
   if (unlocks_early) UnlockDirectory(locked);
   DO_IF (Bug::kPatternApart) set_meta({lower.depth, meta.pattern});
   DO_IF (Bug::kSplitDepthUnflushed) pmem::atomic_store(&segment->meta, lower.Encode());
-  const bool is_stored = Has(Bug::kSplitDepthUnflushed) || Has(Bug::kDepthBeforeDirectory);
+  const bool is_stored = AsPorted() || Has(Bug::kSplitDepthUnflushed) || Has(Bug::kDepthBeforeDirectory);
   if (!is_stored) set_meta(lower);
   if (!unlocks_early) UnlockDirectory(locked);
   pmem::mark("split.done");

@@ -13,6 +13,12 @@ constexpr OptionTable<Options> kOptions({
     {"probe=4|1|2|8|...: buckets, of one cache line each, that linear probing looks at",
      Number<&Options::probe>(1, 64)},
     {"depth=1|0|2|3|...: initial global depth", Number<&Options::depth>(0, 16)},
+    {"hash=single|double: where a full window ends the search for a slot, or a second hash names another window "
+     "(CCEH16)",
+     Flag<&Options::double_hashing, "double">()},
+    {"items=slot|pointer|transaction: 8-byte keys and values in the slots; items of any size, which slots point to; "
+     "the same, changed in undo transactions (CCEH30)",
+     Named<&Options::items>()},
     {"concurrency=single|concurrent: one thread at a time, or locks of the segments and the directory",
      Flag<&Options::concurrent, "concurrent">()},
     {EnumLine<Bug, "bug", "a planted bug">(), Named<&Options::bug>()},
@@ -21,15 +27,23 @@ constexpr OptionTable<Options> kOptions({
 }  // namespace
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
-  return ReadOptions(config, "cceh", kOptions, out, kWords);
+  const powercut_status status = ReadOptions(config, "cceh", kOptions, out);
+  if (status != POWERCUT_OK) return status;
+  if (!out->has_pointers()) {
+    if (!out->are_mixed()) return CheckSizes(config, "cceh", kWords);
+    return BadConfig(config, "cceh takes keys and values of 8 bytes; with items=pointer, of any size");
+  }
+  return CheckSizes(config, "cceh", kSizes);
 }
 
 void Table::Traits(const Options& options, powercut_traits* out) {
+  if (!options.has_pointers()) out->mixed_sizes = out->most_key_size = out->most_value_size = 0;
   out->thread_safe = options.concurrent ? 1 : 0;
   out->checks_exists = options.concurrent && options.hardened ? 1 : 0;
   out->notes = !options.concurrent ? "one thread; insert does not look for the key"
-               : options.hardened  ? "reader/writer locks of the segments, in the pool, and of the directory"
-                                   : "segment locks, in the pool, that all but splits share; a lock of the directory";
+               : options.hardened || options.has_pointers()
+                   ? "reader/writer locks of the segments, in the pool, and of the directory"
+                   : "segment locks, in the pool, that all but splits share; a lock of the directory";
   // A fresh file is zeroes already. Without that, format would write the entries of the allocator and the reserved
   // items a second time.
   out->needs_zeroed_pool = 1;

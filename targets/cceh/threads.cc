@@ -117,15 +117,15 @@ bool Table::EnterToSplit(Segment* segment) const {
 // CCEH::Get. The entry is read again for each use of the lock. The searched segment, the segment whose lock is taken
 // and the segment whose lock is released may thus be three. The value is read at last. A copy-on-write split changes no
 // segment, so there a search takes no lock.
-powercut_status Table::LookupAsAuthors(uint64_t hash, uint64_t key, uint8_t* value) {
-  const uint64_t entry = EntryOf(hash);
+powercut_status Table::LookupAsAuthors(const Sought& sought, ValueRoom* value) {
+  const uint64_t entry = EntryOf(sought.hash);
   Segment* segment = SegmentOf(entry);
   if (!options_.cow) CountIn(SegmentOf(entry));
-  const Slot* slot = Find(segment, hash, key);
+  const Slot* slot = Find(segment, sought);
   if (!options_.cow) CountOut(SegmentOf(entry));
   if (slot == nullptr) return POWERCUT_NOT_FOUND;
   const uint64_t found = pmem::atomic_load(&slot->value);
-  std::memcpy(value, &found, sizeof found);
+  value->Put(BytesOf(found));
   return POWERCUT_OK;
 }
 

@@ -24,7 +24,7 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
     allocator_.ForEach([&](uint64_t offset, uint64_t bytes) {
       if (offset == root()->directory) {
         directory_allocated = bytes >= Directory::Bytes(capacity);
-      } else if (bytes >= Segment::Bytes(options_.slots) && Reaches(offset)) {
+      } else if (bytes >= Segment::Bytes(options_.slots) && ReachesSegment(offset)) {
         ++allocated;
       }
     });
@@ -63,14 +63,23 @@ powercut_status Table::Verify(uint64_t region, char* message, size_t size) {
       return Broken(message, size, "entry %llu: slot %llu is claimed for ever", Number{entry}, Number{i});
     }
     if (key == kInvalid) continue;
-    const uint64_t hash = HashOf(key);
+    const uint64_t hash = HashOfWord(key);
     if (!meta.Covers(hash)) {
       if (options_.cow) return Broken(message, size, "entry %llu: slot %llu has a stale key", Number{entry}, Number{i});
       continue;
     }
-    if (((i - WindowBegin(hash)) & (options_.slots - 1)) >= WindowSize()) {
+    if (!IsInReach(i, hash)) {
       return Broken(message, size, "entry %llu: the key in slot %llu is out of the reach of its home bucket",
                     Number{entry}, Number{i});
+    }
+    if (!HasPointers()) continue;
+    const uint64_t item = segment->slots()[i].value;
+    if (!HoldsItem(item)) {
+      return Broken(message, size, "entry %llu: slot %llu points to offset %llu, where no item lies", Number{entry},
+                    Number{i}, Number{item});
+    }
+    if (HashOf(ItemAt(item)->key()) != hash) {
+      return Broken(message, size, "entry %llu: slot %llu points to an item of another key", Number{entry}, Number{i});
     }
   }
   return POWERCUT_OK;

@@ -37,6 +37,8 @@ struct Run {
   double flushes = 0;  // of one insert, with its share of the splits
 };
 
+Bytes WordBytes(const uint64_t& word) { return {reinterpret_cast<const uint8_t*>(&word), sizeof word}; }
+
 Run Grow(const Options& options, uint64_t items, uint64_t sample) {
   powercut::fidelity::FreshTable<Table> bench(options, 256u << 20);
   Run run;
@@ -44,8 +46,7 @@ Run Grow(const Options& options, uint64_t items, uint64_t sample) {
   pmem::counters = {};
   for (uint64_t i = 1; i <= items; ++i) {
     const uint64_t key = Mix(i), value = i;
-    const powercut_status status =
-        bench.table().Insert(reinterpret_cast<const uint8_t*>(&key), reinterpret_cast<const uint8_t*>(&value));
+    const powercut_status status = bench.table().Insert(WordBytes(key), WordBytes(value));
     if (status != POWERCUT_OK) throw std::runtime_error("the pool is too small");
     const uint64_t segments = (uint64_t{1} << options.depth) + splits;
     const double load = static_cast<double>(i) / static_cast<double>(segments * options.slots);
