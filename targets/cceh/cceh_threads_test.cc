@@ -1,13 +1,18 @@
 // Real threads on one small table, `hardened` (test_threads.h).
+#include <tuple>
+
 #include "targets/common/test_threads.h"
 
 namespace powercut::cceh {
 namespace {
 
-// Parameter: how a segment splits.
-class CcehThreadsTest : public test::ThreadsTest<const char*> {
+// Parameters: how a segment splits, and where items lie.
+class CcehThreadsTest : public test::ThreadsTest<std::tuple<const char*, const char*>> {
  protected:
-  CcehThreadsTest() : ThreadsTest({{"slots", "8"}, {"depth", "0"}, {"split", GetParam()}}, {.pool = 4 << 20}) {}
+  CcehThreadsTest()
+      : ThreadsTest(
+            {{"slots", "8"}, {"depth", "0"}, {"split", std::get<0>(GetParam())}, {"items", std::get<1>(GetParam())}},
+            {.pool = 4 << 20}) {}
 };
 
 POWERCUT_THREADS_TESTS(CcehThreadsTest, 500, 3000, 2500);
@@ -15,7 +20,9 @@ POWERCUT_THREADS_TESTS(CcehThreadsTest, 500, 3000, 2500);
 // Splits and doublings beside inserts into other segments, and beside searches in the one that splits.
 TEST_P(CcehThreadsTest, SegmentsSplitUnderTheirClients) { threads_.NoKeyIsMissedWhileTheTableGrows(1500); }
 
-INSTANTIATE_TEST_SUITE_P(Both, CcehThreadsTest, testing::Values("lazy", "cow"));
+INSTANTIATE_TEST_SUITE_P(Shapes, CcehThreadsTest,
+                         testing::Values(std::tuple("lazy", "slot"), std::tuple("cow", "slot"),
+                                         std::tuple("lazy", "pointer"), std::tuple("cow", "transaction")));
 
 TEST(CcehThreadsTraits, SayWhatEachVariantPromises) {
   test::ExpectTraits("hardened", /*concurrent=*/false, 8, 8, /*thread_safe=*/false, /*checks_exists=*/false);
