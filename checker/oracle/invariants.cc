@@ -296,6 +296,18 @@ std::string describe_query(const History& history, QueryId query) {
   return absl::StrCat(name_of(kind_of(query)), "(", name_of(history.keys()[argument]), ")");
 }
 
+// ABI.md, "Calls": a call that answers CORRUPT after a crash says itself that data was damaged. The reports of copies,
+// walk and blocks are judged only where the call ended well; `verify` has a message of its own.
+std::optional<Violation> refused_inspection(const History& history, QueryId query, const Answer& answer) {
+  const QueryKind kind = kind_of(query);
+  const bool reports = kind == QueryKind::kCopies || kind == QueryKind::kWalk || kind == QueryKind::kBlocks;
+  if (!reports || answer.status == POWERCUT_OK || answer.status == POWERCUT_UNSUPPORTED) return std::nullopt;
+  return Violation{"unusable",
+                   absl::StrCat(describe_query(history, query), " answers ", status_name(answer.status), "."),
+                   {"OK"},
+                   status_name(answer.status)};
+}
+
 std::optional<Violation> judge_recovery(const History& history, const Answer& answer, const std::string& detail) {
   // Neither good nor bad: the executor has noted why the verdict is `unknown`.
   if (answer.unknown()) return std::nullopt;
@@ -322,6 +334,7 @@ std::optional<Violation> judge_query(const History& history, const powercut_trai
   const Answer answer = parse_answer(kind, result);
   if (answer.unknown()) return std::nullopt;
   if (answer.failed) return failed_query(describe_query(history, query), answer);
+  if (auto refused = refused_inspection(history, query, answer)) return refused;
   switch (kind) {
     case QueryKind::kRecovery:
       return std::nullopt;

@@ -198,6 +198,10 @@ TEST_F(InvariantsTest, Unusable) {
   EXPECT_EQ(judge(QueryKind::kLookup, 0, status(POWERCUT_CORRUPT)), "unusable");
   EXPECT_EQ(judge(QueryKind::kLookup, 0, failure(Outcome::Kind::kSignal, 11)), "unusable");
   EXPECT_EQ(judge(QueryKind::kProbe, 0, failure(Outcome::Kind::kSteps)), "unusable");
+  for (const QueryKind kind : {QueryKind::kCopies, QueryKind::kWalk, QueryKind::kBlocks}) {
+    EXPECT_EQ(judge(kind, 0, status(POWERCUT_CORRUPT)), "unusable") << name_of(kind);
+    EXPECT_EQ(judge(kind, 0, status(POWERCUT_UNSUPPORTED)), "") << name_of(kind);
+  }
   EXPECT_EQ(judge(QueryKind::kWalk, 0, failure(Outcome::Kind::kWildStore)), "wild-store");
 }
 

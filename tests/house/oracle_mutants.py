@@ -16,6 +16,12 @@ MUTANTS = (
         new="return std::nullopt;",
     ),
     Mutant(
+        name="an-inspection-may-say-that-data-is-damaged",
+        file="checker/oracle/invariants.cc",
+        old="if (auto refused = refused_inspection(history, query, answer)) return refused;",
+        new="",
+    ),
+    Mutant(
         name="one-copy-too-many-is-legal",
         file="checker/oracle/invariants.cc",
         old="if (copies.size() > traits.copy_bound) {",
