@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationError
+from pydantic import VERSION, BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationError
+
+#: For `defer_build` of every model: its validator is built when the class is used first. A command needs some of a
+#: hundred, and all of them took 0.05 s. Before 2.14 two threads that used a class first could get the validator of its
+#: base class. An older pydantic therefore builds all validators when a module is loaded.
+DEFERRED = tuple(int(part) for part in VERSION.split(".")[:2]) >= (2, 14)
 
 
 class Record(BaseModel):
-    # A validator is built when its class is used first: a command needs some of forty, and all of them took 0.05 s.
-    model_config = ConfigDict(extra="allow", protected_namespaces=(), defer_build=True)
+    model_config = ConfigDict(extra="allow", protected_namespaces=(), defer_build=DEFERRED)
 
     def __getitem__(self, name: str) -> Any:
         """The field of this name; KeyError where there is none. Tests that people wrote read records like this."""

@@ -10,6 +10,7 @@ from powercut.base import paths
 from powercut.base.cores import joined
 from powercut.base.errors import HarnessError, UsageError, unknown_name
 from powercut.scenarios import targets
+from powercut_records.base import DEFERRED
 
 _PREFIX = "powercut-fidelity-"
 _PAPER_SIZE = "--paper-size"
@@ -18,7 +19,7 @@ _PAPER_SIZE = "--paper-size"
 class Figure(BaseModel):
     """One figure of a paper beside ours. `reproduced` is None where the row is ours alone."""
 
-    model_config = ConfigDict(extra="ignore", defer_build=True)
+    model_config = ConfigDict(extra="ignore", defer_build=DEFERRED)
 
     scheme: str
     figure: str

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
 
+from powercut_records.base import DEFERRED
+
 Verdict = Literal["consistent", "inconsistent", "unknown"]
 
 
@@ -22,7 +24,7 @@ RawStack = list[tuple[int, int]]
 
 
 class EngineEvent(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=DEFERRED)
 
 
 class Module(EngineEvent):

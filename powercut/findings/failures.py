@@ -26,6 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from powercut.base.output_files import replace_text
 from powercut.base.user_files import json_of
 from powercut.findings.fingerprint import store_sites
+from powercut_records.base import DEFERRED
 from powercut_records.finding import FindingRecord, ImageLine
 
 FAILURES_VERSION = 1
@@ -39,7 +40,7 @@ _LONGEST = 1 << 20
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", strict=True, defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True, defer_build=DEFERRED)
 
 
 class _Line(_Strict):

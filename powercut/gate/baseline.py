@@ -40,6 +40,7 @@ from powercut.findings.fingerprint import Name, store_sites
 from powercut.gate import renames
 from powercut.runs.runner import is_complete
 from powercut.symbols.place_identity import CODE, LINE, SOURCE
+from powercut_records.base import DEFERRED
 from powercut_records.finding import Fault, FindingRecord
 from powercut_records.places import Placed
 from powercut_records.run import RunRecord
@@ -57,7 +58,7 @@ Bug = tuple[str, str, str, str, str]
 class Entry(BaseModel):
     """An accepted finding. `depth`: how many power cuts inside recovery it takes."""
 
-    model_config = ConfigDict(frozen=True, strict=True, defer_build=True)
+    model_config = ConfigDict(frozen=True, strict=True, defer_build=DEFERRED)
 
     fingerprint: str
     target: str

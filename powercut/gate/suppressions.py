@@ -24,6 +24,7 @@ from powercut.base.toml_lines import locate, mistake, tables
 from powercut.base.user_files import read_text
 from powercut.findings.fingerprint import DIGITS
 from powercut.gate import renames
+from powercut_records.base import DEFERRED
 from powercut_records.finding import FindingRecord, Suppression
 from powercut_records.run import RunRecord
 
@@ -55,7 +56,7 @@ _Text = Annotated[str, BeforeValidator(_text)]
 class _Table(BaseModel):
     """One `[[suppress]]`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=DEFERRED)
 
     fingerprint: Annotated[str | None, BeforeValidator(_fingerprint)] = None
     invariant: _Text | None = None
@@ -72,7 +73,7 @@ class _Table(BaseModel):
 
 
 class _File(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=DEFERRED)
 
     suppress: list[_Table] = []
 

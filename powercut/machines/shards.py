@@ -33,7 +33,7 @@ from powercut.runs import runner, subjects
 from powercut.runs.machines import Exploring
 from powercut.runs.run_request import Context, Request
 from powercut.runs.stopping import stoppable
-from powercut_records.base import first_error
+from powercut_records.base import DEFERRED, first_error
 
 MANIFEST = "shard.json"
 _AGAIN = "Run this shard again, or leave the folder out."
@@ -74,7 +74,7 @@ def parse_shard(text: str) -> Shard:
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=DEFERRED)
 
 
 class Part(_Strict):

@@ -31,6 +31,7 @@ from powercut.scenarios.steps import (
     operations_of,
 )
 from powercut.scenarios.tables import ClaimTable, Definition, Name
+from powercut_records.base import DEFERRED
 
 SCHEMA_VERSION = 6
 #: The versions that this build reads. Version 2 added threads, 3 a choice and the visibility of stores, 4 increments,
@@ -399,7 +400,7 @@ class Collection(_Overlay):
 
 
 BUG_KEYS = tuple(field.alias or name for name, field in KnownBug.model_fields.items())
-VARIANTS = TypeAdapter(list[Variant], config=ConfigDict(defer_build=True))
+VARIANTS = TypeAdapter(list[Variant], config=ConfigDict(defer_build=DEFERRED))
 
 
 def keys_at(location: Sequence[int | str]) -> list[str]:

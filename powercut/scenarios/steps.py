@@ -15,6 +15,7 @@ from pydantic import (
 
 from powercut.base.errors import nearest
 from powercut.scenarios.sizes import MOST_BYTES
+from powercut_records.base import DEFERRED
 
 #: Limits of a thread that has a choice: its operations, and the alternatives of one choice.
 MOST_CHOOSING, MOST_ALTERNATIVES = 8, 64
@@ -35,7 +36,7 @@ def parse_key(key: object) -> object:
 
 
 class Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=DEFERRED)
 
 
 class KeyStep(Strict):

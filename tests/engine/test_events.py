@@ -1,6 +1,8 @@
 """The event stream as Python reads it: tolerant of the new, strict about what it promises."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -19,6 +21,32 @@ def test_unknown_events_and_fields_are_ignored() -> None:
     event, raw = events.parse(line(event="hello", version=3, engine="e", command="c", more=[1]))
     assert isinstance(event, events.Hello)
     assert raw["more"] == [1]
+
+
+#: Eight threads are the first to use a class of events and the class of run records, at the same time.
+FIRST_USE = """
+import sys, threading
+from concurrent.futures import ThreadPoolExecutor
+from powercut.engine import events
+from powercut_records.run import RunRecord
+
+ready = threading.Barrier(8)
+
+def used(number):
+    ready.wait()
+    run = RunRecord.model_validate({"findings": [{"invariant": 7}], "coverage": {"kind": "complete"}})
+    return [repr(events.parse(line)[0]) for line in sys.argv[1:]] + [repr(run)]
+
+with ThreadPoolExecutor(8) as pool:
+    found = list(pool.map(used, range(8)))
+assert all(each == found[0] for each in found), found
+assert "Progress(" in found[0][0] and "invariant='7'" in found[0][-1], found[0]
+"""
+
+
+def test_threads_that_are_the_first_to_use_a_class_read_the_same() -> None:
+    told = [line(event="progress", crash_points=1, of=2, crash_states=3), line(event="end", exit=1)]
+    subprocess.run([sys.executable, "-c", FIRST_USE, *told], check=True)
 
 
 def test_big_numbers_stay_exact() -> None:
