@@ -1,4 +1,4 @@
-"""What the medium reads and writes, scheme beside scheme, as TurboHash's paper measures it (SYSTOR 2023, section 4.2).
+"""Reads and writes of the medium, scheme beside scheme, as TurboHash's paper measures them (SYSTOR 2023, section 4.2).
 
 The paper reads counters of Optane memory, which moves blocks of 256 bytes (Fig. 6f to 6j and 8). Counted here for each
 operation are the distinct blocks that it reads and those that it stores to (`operation_costs`), in the scenarios

@@ -1,4 +1,4 @@
-"""What the medium reads and writes: how volumes are made, and held against the paper's bounds."""
+"""Reads and writes of the medium: how volumes are made, and held against the paper's bounds."""
 
 import pytest
 
