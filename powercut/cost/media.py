@@ -134,12 +134,11 @@ def _volumes(name: str) -> list[tuple[str, dict[str, Volume]]]:
 
 
 def by_operation(measured: operation_costs.Measured) -> dict[str, Volume]:
-    """The volumes of insert, update, erase, and of both kinds of lookup."""
+    """The volumes of insert and erase, and of both kinds of lookup."""
     found = {
         "insert": [item for item in measured.of("insert") if item.code == "OK"],
         "lookup that finds its key": [item for item in measured.of("lookup") if item.code == "OK"],
         "lookup that finds nothing": [item for item in measured.of("lookup") if item.code == "NOT_FOUND"],
-        "update": [item for item in measured.of("update") if item.code == "OK"],
         "erase": [item for item in measured.of("erase") if item.code == "OK"],
     }
     volumes = {}
