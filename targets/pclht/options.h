@@ -52,7 +52,7 @@ enum class Bug : uint8_t {
   kFreedInUse,             // a table that was replaced is freed though operations are in it
   // items=inline:
   kValueInPlace,   // update: the new value overwrites the old one, which is more than one store
-  kRoomUnflushed,  // update: the flag names the new room before the value in it is durable
+  kRoomUnflushed,  // insert, update: the flag names a room before the value in it is durable
   // items=pointers:
   kItemUnflushed,        // an item is published before it is durable
   kItemFirstLine,        // of a longer item only the line with its sizes is durable when it is published
