@@ -1,6 +1,6 @@
 // How a slot changes. With items=transaction the change is a transaction of libpmemobj, as in the port of CCEH that the
-// authors of clevel hashing wrote: the slot is copied to an undo log, item and slot are flushed at the end, and a cut
-// before that is undone by the next open.
+// authors of clevel hashing wrote. The slot is copied to an undo log; item and slot are flushed at the end. The next
+// open undoes a transaction that a cut has interrupted.
 #include "targets/cceh/table.h"
 #include "targets/common/planted_bugs.h"
 
