@@ -12,7 +12,6 @@
 namespace powercut::cceh {
 namespace {
 
-using test::Cut;
 using test::marks;
 using test::TestTable;
 
@@ -56,9 +55,8 @@ TEST_P(CcehItemsTest, WhatWasAcknowledgedSurvives) {
     const std::string value = test::Spread(serial << 32, 1 + random() % kMostValue);
     const std::string before = model.contains(key) ? model[key] : "";
     std::string after = value;
-    bool done = true;
-    marks.until_cut = random() % 3 == 0 ? static_cast<int>(random() % 7) : -1;
-    try {
+    const int until_cut = random() % 3 == 0 ? static_cast<int>(random() % 7) : -1;
+    const auto operate = [&] {
       if (before.empty()) {
         ASSERT_EQ(Put(Target()->insert, key, value), POWERCUT_OK);
       } else if (random() % 2 == 0) {
@@ -67,17 +65,9 @@ TEST_P(CcehItemsTest, WhatWasAcknowledgedSurvives) {
         after = "";
         ASSERT_EQ(table_.Erase(key), POWERCUT_OK);
       }
-    } catch (const Cut&) {
-      done = false;
-      ++cuts;
-      marks.until_cut = random() % 2 == 0 ? static_cast<int>(random() % 2) : -1;
-      try {
-        ASSERT_EQ(table_.Cut(), POWERCUT_OK);
-      } catch (const Cut&) {
-        ASSERT_EQ(table_.Cut(), POWERCUT_OK);
-      }
-    }
-    marks.until_cut = -1;
+    };
+    const bool done = test::EndsUncut(until_cut, &random, 2, operate, [&] { ASSERT_EQ(table_.Cut(), POWERCUT_OK); });
+    cuts += done ? 0 : 1;
     const std::string now = table_.Lookup(key);
     ASSERT_TRUE(now == after || (!done && now == before)) << "operation " << serial;
     if (now.empty()) {
