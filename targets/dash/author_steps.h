@@ -28,6 +28,7 @@ class AuthorSteps : protected ThreadSteps<Scheme> {
   using Steps::Fill;
   using Steps::FindHeld;
   using Steps::Full;
+  using Steps::KeyOf;
   using Steps::Lock;
   using Steps::Next;
   using Steps::options_;
@@ -37,6 +38,7 @@ class AuthorSteps : protected ThreadSteps<Scheme> {
   using Steps::table;
   using Steps::TryLock;
   using Steps::Unlock;
+  using typename Steps::Change;
   using typename Steps::Segment;
   using typename Steps::Spot;
 
@@ -69,7 +71,7 @@ class AuthorSteps : protected ThreadSteps<Scheme> {
       Segment* segment = nullptr;
       const powercut_status status = table().AcquireAsAuthors(hash, &segment);
       if (status != POWERCUT_OK) return status;
-      if (FindHeld(segment, record.key, hash).found()) {
+      if (FindHeld(segment, KeyOf(record), hash).found()) {
         UnlockPair(segment, hash);
         return POWERCUT_EXISTS;
       }
@@ -87,22 +89,27 @@ class AuthorSteps : protected ThreadSteps<Scheme> {
   }
 
   // The authors' code has no update. This one follows their order for a delete.
-  powercut_status UpdateAsAuthors(uint64_t key, uint64_t value, const Hash& hash) {
+  powercut_status UpdateAsAuthors(const Key& key, Bytes value, const Hash& hash) {
     Segment* segment = nullptr;
     const powercut_status status = table().AcquireAsAuthors(hash, &segment);
     if (status != POWERCUT_OK) return status;
     const uint32_t home = hash.bucket(bucket_mask()), next = Next(home);
     const Spot spot = FindHeld(segment, key, hash);
     const uint32_t first = spot.bucket == segment->bucket(next) ? next : home;
-    if (spot.found()) pmem::atomic_store(&spot.bucket->record[spot.slot].value, value);
+    Change change;
+    const bool full = spot.found() && !this->PrepareChange(&spot.bucket->record[spot.slot], key, value, &change);
+    const bool changes = spot.found() && !full;
+    if (changes) pmem::atomic_store(change.at, change.word);
     Unlock(segment, first);
-    if (spot.found()) pmem::persist(&spot.bucket->record[spot.slot].value, sizeof value);
+    if (changes) pmem::persist(change.at, sizeof *change.at);
     Unlock(segment, first == home ? next : home);
-    if (spot.found()) pmem::mark("update");
-    return spot.found() ? POWERCUT_OK : POWERCUT_NOT_FOUND;
+    if (full) return POWERCUT_FULL;
+    if (changes) pmem::mark("update");
+    if (changes) this->FinishChange(change);
+    return changes ? POWERCUT_OK : POWERCUT_NOT_FOUND;
   }
 
-  powercut_status EraseAsAuthors(uint64_t key, const Hash& hash) {
+  powercut_status EraseAsAuthors(const Key& key, const Hash& hash) {
     Segment* segment = nullptr;
     const powercut_status status = table().AcquireAsAuthors(hash, &segment);
     if (status != POWERCUT_OK) return status;
@@ -131,14 +138,15 @@ class AuthorSteps : protected ThreadSteps<Scheme> {
   }
 
   // The version of the first bucket is looked at before the second one is searched, and after a hit in the stash.
-  bool TryLookupAsAuthors(Segment* segment, uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status) {
+  bool TryLookupAsAuthors(Segment* segment, const Key& key, const Hash& hash, ValueRoom* value,
+                          powercut_status* status) {
     const uint32_t home = hash.bucket(bucket_mask()), next = Next(home);
     const auto version = [&](uint32_t bucket) { return pmem::atomic_load(&segment->bucket(bucket)->lock); };
     const uint32_t my_version = version(home), next_version = version(next);
     if (((my_version | next_version) & Bucket::kLocked) != 0 || table().SegmentOf(hash) != segment) return false;
     const auto find = [&](const Bucket* bucket, uint32_t slots) {
       return this->Probe(bucket, slots, key, hash, [&](uint32_t slot) {
-        *value = pmem::atomic_load(&bucket->record[slot].value);
+        this->PutValue(bucket->record[slot], value);
         return true;
       });
     };

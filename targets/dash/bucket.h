@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "powercut/pmem.h"
+#include "targets/common/bytes.h"
 #include "targets/common/hash.h"
 
 namespace powercut::dash {
@@ -18,14 +19,27 @@ inline constexpr uint32_t kSlots = 14;
 struct Hash {
   uint64_t bits;
   explicit Hash(uint64_t key) : bits(HashKey(reinterpret_cast<const uint8_t*>(&key), sizeof key)) {}
+  explicit Hash(Bytes key) : bits(HashKey(key.data, key.size)) {}
   uint8_t fingerprint() const { return static_cast<uint8_t>(bits); }
   uint32_t bucket(uint32_t mask) const { return static_cast<uint32_t>(bits >> 8) & mask; }
   uint64_t prefix(uint32_t depth) const { return depth == 0 ? 0 : bits >> (64 - depth); }
   uint64_t suffix(uint32_t depth) const { return bits >> 32 & ((uint64_t{1} << depth) - 1); }
 };
 
+// With items=pointer `key` is the pool offset of the item, an ItemHeader and its bytes, and `value` is unused.
 struct Record {
   uint64_t key, value;
+};
+
+// A key that an operation looks for.
+struct Key {
+  uint64_t word = 0;  // items=inline
+  Bytes bytes;        // items=pointer
+};
+
+// The key and the value of a record, where they lie.
+struct ItemView {
+  Bytes key, value;
 };
 
 // Allocation bitmap, membership bitmap and counter, switched by one store.

@@ -39,7 +39,7 @@ void Table::Draw(Drawing* to) {
     for (uint32_t b = 0; b < all_buckets() && to->Wants(); ++b) {
       if (b == options_.buckets) to->Group("segment %llu, stash", static_cast<Number>(i));
       const uint32_t number = b < options_.buckets ? b : b - options_.buckets;
-      DrawBucket(to, segment->bucket(b), number, options_.slots, counts);
+      DrawBucket(to, segment->bucket(b), number, options_.slots, counts, [&](const Record& r) { return ViewOf(r); });
     }
   }
 }

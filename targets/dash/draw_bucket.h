@@ -8,7 +8,9 @@
 namespace powercut::dash {
 
 // `slots`: in use, of kSlots. `counts`: its records are the table's, and no copy of a split that has not ended.
-inline void DrawBucket(Drawing* to, const Bucket* bucket, uint32_t number, uint32_t slots, bool counts) {
+// `view(record)` returns its ItemView.
+template <typename View>
+void DrawBucket(Drawing* to, const Bucket* bucket, uint32_t number, uint32_t slots, bool counts, View view) {
   const uint32_t allocated = bucket->Load().allocated();
   to->Bucket(number);
   if ((bucket->lock & Bucket::kLocked) != 0) to->Word("lock", &bucket->lock, sizeof bucket->lock, "held");
@@ -18,8 +20,8 @@ inline void DrawBucket(Drawing* to, const Bucket* bucket, uint32_t number, uint3
     const bool used = (allocated >> s & 1) != 0;
     if (!used && s >= slots) continue;
     if (used && counts) {
-      to->Item(s, reinterpret_cast<const uint8_t*>(&record.key), reinterpret_cast<const uint8_t*>(&record.value),
-               &record, sizeof record);
+      const ItemView item = view(record);
+      to->Item(s, item.key, item.value, &record, sizeof record);
     } else {
       to->Empty(s, &record, sizeof record, used ? "copy that does not count yet" : nullptr);
     }

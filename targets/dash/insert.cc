@@ -3,9 +3,9 @@
 
 namespace powercut::dash {
 
-powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
-  const Record record{LoadWord(key), LoadWord(value)};
-  const Hash hash(record.key);
+powercut_status Table::Insert(Bytes key, Bytes value) { return InsertItem(key, value); }
+
+powercut_status Table::InsertRecord(const Record& record, const Hash& hash) {
   if (AsAuthors()) return InsertAsAuthors(record, hash);
   if (options_.concurrent) return InsertBeside(record, hash);
   const uint32_t home = hash.bucket(bucket_mask());
@@ -13,7 +13,7 @@ powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
     Segment* segment = nullptr;
     powercut_status status = Acquire(hash, &segment);
     if (status != POWERCUT_OK) return status;
-    if (FindIn(segment, record.key, hash).found()) return POWERCUT_EXISTS;
+    if (FindIn(segment, KeyOf(record), hash).found()) return POWERCUT_EXISTS;
     Lock(segment, home);
     Lock(segment, Next(home));
     const bool placed = PlaceRecord(segment, record, hash, kDurable);

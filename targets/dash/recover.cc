@@ -41,11 +41,12 @@ powercut_status Table::Open(powercut_pool pool, const Options& options, Table** 
   auto* table = new (std::nothrow) Table(pool, options);
   if (table == nullptr) return POWERCUT_FULL;
   powercut_status status = table->FindSegments();
-  if (status == POWERCUT_OK && !table->Has(Bug::kLeakNewSegment) &&
+  if (status == POWERCUT_OK) status = table->RaiseVersion();
+  // The version comes first: the sweep shall not believe what a crash has left of a segment.
+  if (status == POWERCUT_OK && table->Sweeps() && !table->Has(Bug::kLeakNewSegment) &&
       !table->allocator_.Sweep([&](uint64_t offset) { return table->Reaches(offset); })) {
     status = POWERCUT_CORRUPT;
   }
-  if (status == POWERCUT_OK) status = table->RaiseVersion();
   if (status == POWERCUT_OK && options.eager) {
     for (uint64_t i = 0; i < table->segments_.size() && status == POWERCUT_OK; ++i) {
       Segment* segment = table->SegmentAt(table->segments_.offset(i));
@@ -75,6 +76,16 @@ powercut_status Table::FindSegments() {
     segments_.Add(at);
   }
   return segments_.size() == 0 ? POWERCUT_CORRUPT : POWERCUT_OK;
+}
+
+bool Table::NamesItem(uint64_t offset) {
+  if (!HoldsItem({offset, 0})) return false;
+  bool named = false;
+  ForEachPlace(KeyOf({offset, 0}), [&](const Place& place) {
+    named = place.segment->bucket(place.bucket)->record[place.slot].key == offset;
+    return named;
+  });
+  return named;
 }
 
 powercut_status Table::RaiseVersion() {

@@ -5,7 +5,7 @@
 
 namespace powercut::dash {
 
-Place Table::FindIn(Segment* segment, uint64_t key, const Hash& hash) {
+Place Table::FindIn(Segment* segment, const Key& key, const Hash& hash) {
   // A recovered segment may be under change; in another one the locks mean nothing.
   if (IsRecovered(segment)) {
     AwaitUnlocked(segment, hash.bucket(bucket_mask()));
@@ -14,7 +14,7 @@ Place Table::FindIn(Segment* segment, uint64_t key, const Hash& hash) {
   return FindHeld(segment, key, hash);
 }
 
-Place Table::FindHeld(Segment* segment, uint64_t key, const Hash& hash) {
+Place Table::FindHeld(Segment* segment, const Key& key, const Hash& hash) {
   Place found;
   ForEachIn(segment, key, hash, [&](const Place& place) {
     found = place;
@@ -23,7 +23,7 @@ Place Table::FindHeld(Segment* segment, uint64_t key, const Hash& hash) {
   return found;
 }
 
-Place Table::Find(uint64_t key, const Hash& hash) {
+Place Table::Find(const Key& key, const Hash& hash) {
   Segment* segment = SegmentOf(hash);
   Segment* fresh = PendingSplit(segment);
   if (fresh == nullptr || !Counts(fresh) || !fresh->Which().Covers(hash)) return FindIn(segment, key, hash);
@@ -33,13 +33,12 @@ Place Table::Find(uint64_t key, const Hash& hash) {
   return place.found() ? place : FindIn(fresh, key, hash);
 }
 
-powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
-  const uint64_t wanted = LoadWord(key);
+powercut_status Table::Lookup(Bytes key, ValueRoom* value) {
+  const Key wanted = Wanted(key);
   if (options_.concurrent) return LookupBeside(wanted, value);
-  const Place place = Find(wanted, Hash(wanted));
+  const Place place = Find(wanted, HashOf(wanted));
   if (!place.found()) return POWERCUT_NOT_FOUND;
-  const uint64_t found = place.segment->bucket(place.bucket)->record[place.slot].value;
-  std::memcpy(value, &found, sizeof found);
+  PutValue(place.segment->bucket(place.bucket)->record[place.slot], value);
   return POWERCUT_OK;
 }
 

@@ -3,6 +3,9 @@
 //
 // `Scheme` names the types of the table that derives from this: `Segment`, with its buckets in a row; `Options`; and
 // `Bug`, where each step below finds its bugs by name.
+//
+// With items=pointer a record names an item out of the table. The steps move and compare records as they always do, and
+// ask the item for its key where they need a key.
 #ifndef POWERCUT_TARGETS_DASH_SEGMENT_STEPS_H_
 #define POWERCUT_TARGETS_DASH_SEGMENT_STEPS_H_
 
@@ -12,10 +15,14 @@
 
 #include "powercut/target.h"
 #include "targets/common/planted_bugs.h"
+#include "targets/common/scheme_table.h"
 #include "targets/dash/bucket.h"
 #include "targets/dash/segment_list.h"
 
 namespace powercut::dash {
+
+// With items=pointer.
+inline constexpr ItemSizes kItemSizes = {.most_key = 4096, .most_value = 65536};
 
 // Where a copy of a record lies.
 template <typename Segment>
@@ -73,10 +80,44 @@ class SegmentSteps {
   const char* ErasedMark(const Spot& spot) const {
     return spot.stash == Spot::kInPair ? "erase" : spot.stash < options_.stash ? "erase.stash" : "erase.chain";
   }
-  static uint64_t LoadWord(const uint8_t* at) {
-    uint64_t word;
-    std::memcpy(&word, at, sizeof word);
-    return word;
+  static uint64_t LoadWord(Bytes word) {
+    uint64_t out;
+    std::memcpy(&out, word.data, sizeof out);
+    return out;
+  }
+
+  // Keys and items. The code below compares and hashes keys by these functions alone.
+  Key Wanted(Bytes key) const { return options_.pointers ? Key{0, key} : Key{LoadWord(key), {}}; }
+  Key KeyOf(const Record& record) const {
+    return options_.pointers ? Key{0, ViewItem(record.key).key} : Key{record.key, {}};
+  }
+  Hash HashOf(const Key& key) const { return options_.pointers ? Hash(key.bytes) : Hash(key.word); }
+  Hash HashOf(const Record& record) const { return HashOf(KeyOf(record)); }
+  // Whether the record with this `key` word is of the key.
+  bool Matches(uint64_t word, const Key& key) const {
+    return options_.pointers ? ViewItem(word).key == key.bytes : word == key.word;
+  }
+  ItemView ViewOf(const Record& record) const {
+    if (options_.pointers) return ViewItem(record.key);
+    const auto bytes = [](const uint64_t& word) { return Bytes{reinterpret_cast<const uint8_t*>(&word), sizeof word}; };
+    return {bytes(record.key), bytes(record.value)};
+  }
+  void PutValue(const Record& record, ValueRoom* value) const {
+    if (options_.pointers) return value->Put(ViewItem(pmem::atomic_load(&record.key)).value);
+    const uint64_t word = pmem::atomic_load(&record.value);
+    value->Put({reinterpret_cast<const uint8_t*>(&word), sizeof word});
+  }
+  ItemHeader* ItemAt(uint64_t offset) const { return reinterpret_cast<ItemHeader*>(pool_.base + offset); }
+  // Returns an empty key and value if no item of the pool can lie there. A lookup without a lock may follow a pointer
+  // to a block that is free by now. `published` may follow the pointer of a record that a cut has torn.
+  ItemView ViewItem(uint64_t offset) const {
+    ItemView none{{pool_.base, 0}, {pool_.base, 0}};
+    if (offset > pool_.size - sizeof(ItemHeader)) return none;
+    const uint8_t* at = pool_.base + offset;
+    const auto sizes = std::bit_cast<ItemHeader>(pmem::atomic_load(reinterpret_cast<const uint64_t*>(at)));
+    if (!options_.Takes(sizes.key_size, sizes.value_size) || sizes.bytes() > pool_.size - offset) return none;
+    const uint8_t* key = at + sizeof sizes;
+    return {{key, sizes.key_size}, {key + sizes.key_size, sizes.value_size}};
   }
   static void StoreField(uint64_t* field, uint64_t value) {
     pmem::atomic_store(field, value);
@@ -209,18 +250,18 @@ class SegmentSteps {
 
   // Visits the given slots that hold the key until `visit(slot)` returns true. Returns whether a visit returned true.
   template <typename Visit>
-  bool Probe(const Bucket* bucket, uint32_t slots, uint64_t key, const Hash& hash, Visit visit) const {
+  bool Probe(const Bucket* bucket, uint32_t slots, const Key& key, const Hash& hash, Visit visit) const {
     for (; slots != 0; slots &= slots - 1) {
       const auto slot = static_cast<uint32_t>(std::countr_zero(slots));
       if (options_.fingerprints && pmem::atomic_load(&bucket->fingerprint[slot]) != hash.fingerprint()) continue;
-      if (pmem::atomic_load(&bucket->record[slot].key) == key && visit(slot)) return true;
+      if (Matches(pmem::atomic_load(&bucket->record[slot].key), key) && visit(slot)) return true;
     }
     return false;
   }
 
   // In the buckets of the segment: visits until `visit(place)` returns true.
   template <typename Visit>
-  void ForEachIn(Segment* segment, uint64_t key, const Hash& hash, bool trusted, Visit visit) {
+  void ForEachIn(Segment* segment, const Key& key, const Hash& hash, bool trusted, Visit visit) {
     const uint32_t home = hash.bucket(bucket_mask());
     const auto probe = [&](uint32_t index, uint32_t slots) {
       return Probe(segment->bucket(index), slots, key, hash,
@@ -335,11 +376,11 @@ class SegmentSteps {
 
   // The slots whose record has moved.
   template <typename Moved>
-  static uint32_t SlotsOf(const Bucket* bucket, Moved moved) {
+  uint32_t SlotsOf(const Bucket* bucket, Moved moved) const {
     uint32_t slots = 0;
     for (uint32_t rest = bucket->Load().allocated(); rest != 0; rest &= rest - 1) {
       const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
-      if (moved(Hash(bucket->record[slot].key))) slots |= 1u << slot;
+      if (moved(HashOf(bucket->record[slot]))) slots |= 1u << slot;
     }
     return slots;
   }
@@ -360,7 +401,7 @@ class SegmentSteps {
   }
   void NoteOverflowOf(Segment* segment, const Bucket* bucket, uint32_t stash) {
     for (uint32_t rest = bucket->Load().allocated(); rest != 0; rest &= rest - 1) {
-      AddOverflow(segment, Hash(bucket->record[std::countr_zero(rest)].key), stash);
+      AddOverflow(segment, HashOf(bucket->record[std::countr_zero(rest)]), stash);
     }
   }
 
@@ -375,7 +416,7 @@ class SegmentSteps {
       for (uint32_t other = beside.allocated() & beside.members(); other != 0; other &= other - 1) {
         const auto at = static_cast<uint32_t>(std::countr_zero(other));
         if (next->fingerprint[at] != bucket->fingerprint[slot]) continue;
-        if (next->record[at].key != bucket->record[slot].key) continue;
+        if (!Matches(next->record[at].key, KeyOf(bucket->record[slot]))) continue;
         pmem::mark("recover.duplicate");
         Clear({segment, index, slot}, Has(Bug::kDuplicateNotFlushed) ? kDeferred : kDurable);
       }

@@ -10,6 +10,9 @@ namespace powercut::dash {
 template <typename Options>
 struct SharedOptions {
   using Line = Option<Options>;
+  static constexpr Line kItems = {
+      "items=inline|pointer: a record holds key and value of 8 bytes, or a pointer to an item with both, of any size",
+      Flag<&Options::pointers, "pointer">()};
   static constexpr Line kBuckets = {
       "buckets=4|8|16|64|...: normal buckets of a segment, a power of two (the authors' code: 64)",
       PowerOfTwo<&Options::buckets>(4, 64)};
@@ -38,6 +41,7 @@ struct SharedOptions {
 template <typename Options>
 void SharedTraits(const Options& options, const char* citation, const char* one_thread, powercut_traits* out) {
   out->checks_exists = 1;
+  if (!options.pointers) out->mixed_sizes = out->most_key_size = out->most_value_size = 0;
   // An eager open recovers every segment, so that no duplicate is left.
   if (!options.eager) {
     out->copy_bound = 2;

@@ -104,9 +104,9 @@ bool Table::Rehash(Segment* segment, Segment* fresh, bool check_unique) {
     const Bucket* bucket = segment->bucket(b);
     for (uint32_t rest = bucket->Load().allocated(); rest != 0; rest &= rest - 1) {
       const Record& record = bucket->record[std::countr_zero(rest)];
-      const Hash hash(record.key);
+      const Hash hash = HashOf(record);
       if (!identity.Covers(hash)) continue;
-      if (check_unique && FindIn(fresh, record.key, hash).found()) continue;
+      if (check_unique && FindIn(fresh, KeyOf(record), hash).found()) continue;
       if (!PlaceRecord(fresh, record, hash, kDeferred)) return false;
     }
   }
@@ -123,7 +123,7 @@ void Table::CopyInPlace(Segment* segment, Segment* fresh) {
     const Word word = from->Load();
     for (uint32_t rest = word.allocated(); rest != 0; rest &= rest - 1) {
       const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
-      const Hash hash(from->record[slot].key);
+      const Hash hash = HashOf(from->record[slot]);
       if (!identity.Covers(hash)) continue;
       to->record[slot] = from->record[slot];
       to->fingerprint[slot] = hash.fingerprint();
@@ -145,7 +145,7 @@ void Table::ClearMoved(Segment* segment, Identity moved) {
     const uint32_t slots = SlotsOf(bucket, [&](const Hash& hash) { return moved.Covers(hash); });
     if (slots == 0) continue;
     for (uint32_t rest = b < options_.buckets ? 0 : slots; rest != 0; rest &= rest - 1) {
-      RemoveOverflow(segment, Hash(bucket->record[std::countr_zero(rest)].key), b - options_.buckets);
+      RemoveOverflow(segment, HashOf(bucket->record[std::countr_zero(rest)]), b - options_.buckets);
     }
     bucket->Store(bucket->Load().Without(slots));
     pmem::flush(&bucket->word, sizeof bucket->word);

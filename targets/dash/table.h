@@ -30,8 +30,9 @@ class Table : private AuthorSteps<Extendible> {
   friend class AuthorSteps<Extendible>;
 
  public:
-  POWERCUT_SCHEME_TABLE(dash::Options);  // insert.cc, change.cc, search.cc
-  ~Table();                              // recover.cc
+  static constexpr ItemSizes kSizes = kItemSizes;
+  POWERCUT_MIXED_SCHEME_TABLE(dash::Options);  // insert.cc, change.cc, search.cc
+  ~Table();                                    // recover.cc
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
@@ -40,23 +41,15 @@ class Table : private AuthorSteps<Extendible> {
 
   // Region 0 is the root and the directory; then each segment's header and each of its buckets.
   uint64_t regions() const { return 1 + segments_.size() * regions_per_segment(); }
-  bool Reaches(uint64_t offset) const { return offset == directory_at() || segments_.Has(offset); }
+  bool Reaches(uint64_t offset) {
+    return offset == directory_at() || segments_.Has(offset) || (options_.pointers && NamesItem(offset));
+  }
   PoolAllocator& allocator() { return allocator_; }
   uint64_t segment_count() const { return segments_.size(); }
 
   template <typename Visit>
-  void ForEachCopy(const uint8_t* key, Visit visit) {
-    const uint64_t wanted = LoadWord(key);
-    const Hash hash(wanted);
-    Segment* segment = SegmentOf(hash);
-    bool stopped = false;
-    const auto report = [&](const Place& place) {
-      stopped = stopped || Report(place, visit);
-      return stopped;
-    };
-    ForEachIn(segment, wanted, hash, report);
-    Segment* fresh = PendingSplit(segment);
-    if (!stopped && fresh != nullptr && Counts(fresh)) ForEachIn(fresh, wanted, hash, report);
+  void ForEachCopy(Bytes key, Visit visit) {
+    ForEachPlace(Wanted(key), [&](const Place& place) { return Report(place, visit); });
   }
 
   template <typename Visit>
@@ -76,14 +69,34 @@ class Table : private AuthorSteps<Extendible> {
       : AuthorSteps(pool, options, {.begin = sizeof(Root), .unit = kUnit}) {}
 
   Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
-  uint64_t geometry() const { return options_.buckets | options_.stash << 8 | options_.slots << 16; }
+  uint64_t geometry() const {
+    return options_.buckets | options_.stash << 8 | options_.slots << 16 | uint64_t{options_.pointers} << 56;
+  }
   uint64_t regions_per_segment() const { return 1 + all_buckets(); }
 
   template <typename Visit>
-  static bool Report(const Place& place, Visit& visit) {
-    const Record& record = place.segment->bucket(place.bucket)->record[place.slot];
-    return visit(reinterpret_cast<const uint8_t*>(&record.key), reinterpret_cast<const uint8_t*>(&record.value));
+  bool Report(const Place& place, Visit& visit) const {
+    const ItemView item = ViewOf(place.segment->bucket(place.bucket)->record[place.slot]);
+    return visit(item.key, item.value);
   }
+  // Visits the copies of a key until `visit(place)` returns true: in its segment, and in a segment that is split from
+  // it.
+  template <typename Visit>
+  void ForEachPlace(const Key& key, Visit visit) {
+    const Hash hash = HashOf(key);
+    Segment* segment = SegmentOf(hash);
+    bool stopped = false;
+    const auto report = [&](const Place& place) {
+      stopped = stopped || visit(place);
+      return stopped;
+    };
+    ForEachIn(segment, key, hash, report);
+    Segment* fresh = PendingSplit(segment);
+    if (!stopped && fresh != nullptr && Counts(fresh)) ForEachIn(fresh, key, hash, report);
+  }
+
+  // insert.cc
+  powercut_status InsertRecord(const Record& record, const Hash& hash);
 
   // directory.cc
   uint32_t global_depth() const { return static_cast<uint32_t>(pmem::atomic_load(&root()->directory) & 0xff); }
@@ -112,12 +125,12 @@ class Table : private AuthorSteps<Extendible> {
   void PointDirectoryAt(Segment* segment);
 
   // search.cc
-  Place Find(uint64_t key, const Hash& hash);
-  Place FindIn(Segment* segment, uint64_t key, const Hash& hash);
+  Place Find(const Key& key, const Hash& hash);
+  Place FindIn(Segment* segment, const Key& key, const Hash& hash);
   // Searches the segment like FindIn, without a look at the locks.
-  Place FindHeld(Segment* segment, uint64_t key, const Hash& hash);
+  Place FindHeld(Segment* segment, const Key& key, const Hash& hash);
   template <typename Visit>
-  void ForEachIn(Segment* segment, uint64_t key, const Hash& hash, Visit visit) {
+  void ForEachIn(Segment* segment, const Key& key, const Hash& hash, Visit visit) {
     SegmentSteps::ForEachIn(segment, key, hash, IsRecovered(segment), visit);
   }
 
@@ -136,11 +149,11 @@ class Table : private AuthorSteps<Extendible> {
   bool NeedsRecovery(Segment* segment, const Hash&) const { return !IsRecovered(segment); }
   // No bucket is freed while others read it.
   template <typename Unchanged>
-  Spot FindHeld(Segment* segment, uint64_t key, const Hash& hash, Unchanged) {
+  Spot FindHeld(Segment* segment, const Key& key, const Hash& hash, Unchanged) {
     return SpotOf(FindHeld(segment, key, hash));
   }
-  bool TryLookupAs(Segment* segment, uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status);
-  bool SearchUnrecovered(uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status);
+  bool TryLookupAs(Segment* segment, const Key& key, const Hash& hash, ValueRoom* value, powercut_status* status);
+  bool SearchUnrecovered(const Key& key, const Hash& hash, ValueRoom* value, powercut_status* status);
   template <typename Leave>
   std::optional<powercut_status> MakeRoom(Segment* segment, const Record&, const Hash&, Leave leave) {
     const powercut_status status = Split(segment);
@@ -161,6 +174,8 @@ class Table : private AuthorSteps<Extendible> {
   // recover.cc
   powercut_status FindSegments();
   powercut_status RaiseVersion();
+  // Whether a record names the item in this block. The key in the item says where its record would be.
+  bool NamesItem(uint64_t offset);
 
   // recover_segment.cc
   bool IsRecovered(const Segment* segment) const {

@@ -11,6 +11,7 @@ constexpr OptionTable<Options> kOptions({
     Shared::kBuckets,
     {"stash=2|0|1|4|...: stash buckets of a segment, at most 4", Number<&Options::stash>(0, 4)},
     Shared::kSlots,
+    Shared::kItems,
     {"depth=0|1|3|...: global depth at the start", Number<&Options::depth>(0, 16)},
     Shared::kBalance,
     Shared::kDisplacement,
@@ -26,7 +27,8 @@ constexpr OptionTable<Options> kOptions({
 }  // namespace
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
-  return ReadOptions(config, "dash", kOptions, out, kWords);
+  const powercut_status status = ReadOptions(config, "dash", kOptions, out);
+  return status == POWERCUT_OK ? CheckSizes(config, "dash", out->pointers ? kSizes : kWords) : status;
 }
 
 void Table::Traits(const Options& options, powercut_traits* out) {

@@ -19,6 +19,11 @@
 //   MakeRoom(Segment*, record, hash, leave)         an insert that found none; `leave()` releases what it holds.
 //                                                   Nothing: begin again
 //   bool SearchUnrecovered(key, hash, value, status)    under the lock of recoveries; false: begin again
+//   powercut_status InsertRecord(record, hash)      the insertion, alone or beside others
+//
+// With items=pointer a lookup may compare an item that is free by now, or another item's. The pool stays mapped, and
+// who frees an item has held the buckets of its key, and the stash if the item was there. The versions of these buckets
+// are therefore what the lookup compares.
 #ifndef POWERCUT_TARGETS_DASH_THREAD_STEPS_H_
 #define POWERCUT_TARGETS_DASH_THREAD_STEPS_H_
 
@@ -48,6 +53,7 @@ class ThreadSteps : protected SegmentSteps<Scheme> {
   using Steps::Fill;
   using Steps::Full;
   using Steps::Has;
+  using Steps::KeyOf;
   using Steps::Next;
   using Steps::options_;
   using Steps::Previous;
@@ -85,6 +91,57 @@ class ThreadSteps : protected SegmentSteps<Scheme> {
     allocator_.Free(offset);
   }
 
+  // Items. An item is durable before a record names it. `hardened` frees the item when, durably, no record names it any
+  // more. The authors' callers make the keys durable, and nobody frees them.
+  powercut_status InsertItem(Bytes key, Bytes value) {
+    const Record record =
+        options_.pointers ? Record{NewItem(key, value), 0} : Record{Steps::LoadWord(key), Steps::LoadWord(value)};
+    if (options_.pointers && record.key == 0) return POWERCUT_FULL;
+    const powercut_status status = table().InsertRecord(record, this->HashOf(this->Wanted(key)));
+    if (options_.pointers && status != POWERCUT_OK) Free(record.key);
+    if (options_.pointers && Has(Bug::kItemUnordered)) PersistItem(record.key);
+    return status;
+  }
+
+  // The change of a record's value: one store of 8 bytes, to the value or to the pointer.
+  struct Change {
+    uint64_t* at = nullptr;
+    uint64_t word = 0;
+    uint64_t old_item = 0;
+  };
+  // False: the pool has no room for the item, and nothing has changed.
+  bool PrepareChange(Record* record, const Key& key, Bytes value, Change* out) {
+    if (!options_.pointers) {
+      *out = {&record->value, Steps::LoadWord(value), 0};
+      return true;
+    }
+    *out = {&record->key, record->key, record->key};
+    if (OverwriteItem(record->key, value)) return true;
+    out->word = NewItem(key.bytes, value);
+    if (out->word == 0) return false;
+    DO_IF (Bug::kItemFreedFirst) RetireItem(out->old_item);
+    return true;
+  }
+  // Precondition: the change is stored, and durable.
+  void FinishChange(const Change& change) {
+    if (!options_.pointers || change.word == change.old_item) return;
+    pmem::mark("update.switched");
+    SKIP_IF (Bug::kItemFreedFirst) RetireItem(change.old_item);
+    DO_IF (Bug::kItemUnordered) PersistItem(change.word);
+  }
+  // Whether the record's item lies in a block that has room for it.
+  bool HoldsItem(const Record& record) const {
+    if (!options_.pointers) return true;
+    const uint64_t bytes = allocator_.BytesOf(record.key);
+    const ItemView item = this->ViewItem(record.key);
+    return item.key.size != 0 && ItemHeader{item.key.size, item.value.size}.bytes() <= bytes;
+  }
+  // The authors' callers know of no pointer that a crash has left to nobody.
+  bool Sweeps() const { return options_.hardened || !options_.pointers; }
+  void RetireItem(uint64_t item) {
+    if (options_.pointers && options_.hardened) Free(item);
+  }
+
   void LockReach(Segment* segment, const Hash& hash, Reach reach) {
     ForEachReached(hash, reach, [&](uint32_t bucket) { Lock(segment, bucket); });
   }
@@ -101,7 +158,7 @@ class ThreadSteps : protected SegmentSteps<Scheme> {
       Segment* segment = nullptr;
       const powercut_status status = table().Acquire(hash, &segment);
       if (status != POWERCUT_OK) return status;
-      if (Has(Bug::kInsertCheckApart) && table().FindIn(segment, record.key, hash).found()) return POWERCUT_EXISTS;
+      if (Has(Bug::kInsertCheckApart) && table().FindIn(segment, KeyOf(record), hash).found()) return POWERCUT_EXISTS;
       LockReach(segment, hash, reach);
       const auto leave = [&] { UnlockReach(segment, hash, reach); };
       if (!Has(Bug::kInsertStale) && !table().Holds(segment, hash)) {
@@ -109,7 +166,7 @@ class ThreadSteps : protected SegmentSteps<Scheme> {
         reach = Reach::kPair;
         continue;
       }
-      if (!Has(Bug::kInsertCheckApart) && FindHeld(segment, record.key, hash).found()) {
+      if (!Has(Bug::kInsertCheckApart) && FindHeld(segment, KeyOf(record), hash).found()) {
         leave();
         return POWERCUT_EXISTS;
       }
@@ -134,28 +191,36 @@ class ThreadSteps : protected SegmentSteps<Scheme> {
     }
   }
 
-  powercut_status UpdateBeside(uint64_t key, uint64_t value, const Hash& hash) {
+  powercut_status UpdateBeside(const Key& key, Bytes value, const Hash& hash) {
     Segment* segment = nullptr;
     const powercut_status status = AcquirePair(hash, &segment);
     if (status != POWERCUT_OK) return status;
     const Spot spot = FindHeld(segment, key, hash);
-    if (spot.found()) {
-      uint64_t* at = &spot.bucket->record[spot.slot].value;
-      pmem::atomic_store(at, value);
+    Change change;
+    const bool full = spot.found() && !PrepareChange(&spot.bucket->record[spot.slot], key, value, &change);
+    // The item is freed: a lookup of another key that searches the stash shall notice.
+    const bool stashed = options_.pointers && spot.found() && spot.stash != Spot::kInPair;
+    if (stashed) Lock(segment, stash_lock());
+    if (spot.found() && !full) {
+      pmem::atomic_store(change.at, change.word);
       DO_IF (Bug::kUpdateUnlockedEarly) UnlockReach(segment, hash, Reach::kPair);
-      pmem::persist(at, sizeof *at);
+      pmem::persist(change.at, sizeof *change.at);
       pmem::mark("update");
       DO_IF (Bug::kUpdateUnlockedEarly) return POWERCUT_OK;
     }
+    if (stashed) Unlock(segment, stash_lock());
     UnlockReach(segment, hash, Reach::kPair);
+    if (full) return POWERCUT_FULL;
+    if (spot.found()) FinishChange(change);
     return spot.found() ? POWERCUT_OK : POWERCUT_NOT_FOUND;
   }
 
-  powercut_status EraseBeside(uint64_t key, const Hash& hash) {
+  powercut_status EraseBeside(const Key& key, const Hash& hash) {
     Segment* segment = nullptr;
     const powercut_status status = AcquirePair(hash, &segment);
     if (status != POWERCUT_OK) return status;
     const Spot spot = FindHeld(segment, key, hash);
+    const uint64_t item = spot.found() ? spot.bucket->record[spot.slot].key : 0;
     const bool stashed = spot.found() && spot.stash != Spot::kInPair;
     if (stashed) Lock(segment, stash_lock());
     if (spot.found()) {
@@ -168,37 +233,38 @@ class ThreadSteps : protected SegmentSteps<Scheme> {
     }
     UnlockReach(segment, hash, Reach::kPair);
     if (spot.found() && Has(Bug::kEraseUnlockedEarly)) PersistWord(spot.bucket);
+    if (spot.found()) RetireItem(item);
     return spot.found() ? POWERCUT_OK : POWERCUT_NOT_FOUND;
   }
 
   // The lookup of both variants.
-  powercut_status LookupBeside(uint64_t key, uint8_t* value) {
-    const Hash hash(key);
-    uint64_t found = 0;
+  powercut_status LookupBeside(const Key& key, ValueRoom* value) {
+    const Hash hash = this->HashOf(key);
     powercut_status status = POWERCUT_NOT_FOUND;
     for (;; pmem::pause()) {
       Segment* segment = table().SegmentOf(hash);
       const bool answered = table().NeedsRecovery(segment, hash)
-                                ? LookupUnrecovered(key, hash, &found, &status)
-                                : table().TryLookupAs(segment, key, hash, &found, &status);
-      if (answered) break;
+                                ? LookupUnrecovered(key, hash, value, &status)
+                                : table().TryLookupAs(segment, key, hash, value, &status);
+      if (answered) return status;
     }
-    if (status == POWERCUT_OK) std::memcpy(value, &found, sizeof found);
-    return status;
   }
 
-  bool TryLookup(Segment* segment, uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status) {
+  bool TryLookup(Segment* segment, const Key& key, const Hash& hash, ValueRoom* value, powercut_status* status) {
     const uint32_t home = hash.bucket(bucket_mask());
     const uint32_t* mine = &segment->bucket(home)->lock;
     const uint32_t* next = &segment->bucket(Next(home))->lock;
+    const uint32_t* stash = options_.pointers && has_stash() ? &segment->bucket(stash_lock())->lock : mine;
     const uint32_t my_version = pmem::atomic_load(mine), next_version = pmem::atomic_load(next);
-    if (((my_version | next_version) & Bucket::kLocked) != 0 && !Has(Bug::kReadLocked)) return false;
+    const uint32_t stash_version = stash == mine ? my_version : pmem::atomic_load(stash);
+    if (((my_version | next_version | stash_version) & Bucket::kLocked) != 0 && !Has(Bug::kReadLocked)) return false;
     if (!Has(Bug::kLookupStale) && !table().Holds(segment, hash)) return false;
     const auto unchanged = [&] {
-      return pmem::atomic_load(mine) == my_version && pmem::atomic_load(next) == next_version;
+      return pmem::atomic_load(mine) == my_version && pmem::atomic_load(next) == next_version &&
+             (stash == mine || pmem::atomic_load(stash) == stash_version);
     };
     const Spot spot = table().FindHeld(segment, key, hash, unchanged);
-    const auto read = [&] { *value = pmem::atomic_load(&spot.bucket->record[spot.slot].value); };
+    const auto read = [&] { this->PutValue(spot.bucket->record[spot.slot], value); };
     if (spot.found() && !Has(Bug::kValueAfterCheck)) read();
     if (!Has(Bug::kReadUnchecked) && (spot.found() || !Has(Bug::kMissUnchecked)) && !unchanged()) {
       pmem::mark("search.again");
@@ -210,7 +276,7 @@ class ThreadSteps : protected SegmentSteps<Scheme> {
   }
 
   // Returns the place of the key. Precondition: the caller holds the buckets of the key.
-  Spot FindHeld(Segment* segment, uint64_t key, const Hash& hash) {
+  Spot FindHeld(Segment* segment, const Key& key, const Hash& hash) {
     return table().FindHeld(segment, key, hash, [] { return true; });
   }
   static void PersistWord(Bucket* bucket) { pmem::persist(&bucket->word, sizeof bucket->word); }
@@ -221,6 +287,42 @@ class ThreadSteps : protected SegmentSteps<Scheme> {
   Locks locks_;
 
  private:
+  // Returns the pool offset of the item; 0: the pool is full.
+  uint64_t NewItem(Bytes key, Bytes value) {
+    const ItemHeader sizes{key.size, value.size};
+    const uint64_t offset = Allocate(sizes.bytes());
+    if (offset == 0) return 0;
+    ItemHeader* header = this->ItemAt(offset);
+    *header = sizes;
+    value.CopyTo(key.CopyTo(header + 1));
+    SKIP_IF (Bug::kItemUnordered) PersistItem(offset);
+    pmem::mark("item.made");
+    return offset;
+  }
+  void PersistItem(uint64_t item) const {
+    const ItemHeader* header = this->ItemAt(item);
+    pmem::persist(header, Has(Bug::kItemFirstLine) ? sizeof *header : header->bytes());
+  }
+
+  // Planted bugs alone: a value in the place of the old one, where its block has room. No order of size and bytes is
+  // right.
+  bool OverwriteItem(uint64_t item, Bytes value) {
+    ItemHeader* header = this->ItemAt(item);
+    const bool grows = value.size > header->value_size;
+    if (!(grows ? Has(Bug::kGrownInPlace) : Has(Bug::kShrunkInPlace) || Has(Bug::kSizeUnflushed))) return false;
+    if (ItemHeader{header->key_size, value.size}.bytes() > allocator_.BytesOf(item)) return false;
+    uint8_t* bytes = header->data() + header->key_size;
+    DO_IF (Bug::kGrownInPlace) this->StoreSize(&header->value_size, value.size, /*flush=*/true);
+    value.CopyTo(bytes);
+    pmem::persist(bytes, value.size);
+    SKIP_IF (Bug::kGrownInPlace) this->StoreSize(&header->value_size, value.size, !Has(Bug::kSizeUnflushed));
+    return true;
+  }
+  static void StoreSize(uint32_t* word, uint32_t size, bool flush) {
+    pmem::atomic_store(word, size);
+    if (flush) pmem::persist(word, sizeof *word);
+  }
+
   template <typename Visit>
   void ForEachReached(const Hash& hash, Reach reach, Visit visit) const {
     const uint32_t home = hash.bucket(bucket_mask());
@@ -248,7 +350,7 @@ class ThreadSteps : protected SegmentSteps<Scheme> {
   }
 
   // No other thread recovers it in the meantime. False: it has been recovered.
-  bool LookupUnrecovered(uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status) {
+  bool LookupUnrecovered(const Key& key, const Hash& hash, ValueRoom* value, powercut_status* status) {
     const SpinGuard guard(Has(Bug::kUnrecoveredUnlocked) ? nullptr : LockOf(&Locks::recovery));
     if (!table().NeedsRecovery(table().SegmentOf(hash), hash)) return false;
     pmem::mark("search.unrecovered");

@@ -4,15 +4,15 @@
 
 namespace powercut::dash {
 
-bool Table::TryLookupAs(Segment* segment, uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status) {
+bool Table::TryLookupAs(Segment* segment, const Key& key, const Hash& hash, ValueRoom* value, powercut_status* status) {
   return AsAuthors() ? TryLookupAsAuthors(segment, key, hash, value, status)
                      : TryLookup(segment, key, hash, value, status);
 }
 
-bool Table::SearchUnrecovered(uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status) {
+bool Table::SearchUnrecovered(const Key& key, const Hash& hash, ValueRoom* value, powercut_status* status) {
   const Place place = Find(key, hash);
   *status = place.found() ? POWERCUT_OK : POWERCUT_NOT_FOUND;
-  if (place.found()) *value = pmem::atomic_load(&place.segment->bucket(place.bucket)->record[place.slot].value);
+  if (place.found()) PutValue(place.segment->bucket(place.bucket)->record[place.slot], value);
   return true;
 }
 

@@ -83,7 +83,10 @@ powercut_status Table::VerifyBucket(Segment* segment, uint32_t index, char* mess
   if (recovered && (bucket->lock & Bucket::kLocked) != 0) return Broken(message, size, "bucket %u is locked", index);
   for (uint32_t rest = word.allocated(); rest != 0; rest &= rest - 1) {
     const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
-    const Hash hash(bucket->record[slot].key);
+    if (!HoldsItem(bucket->record[slot])) {
+      return Broken(message, size, "bucket %u: the record in slot %u names no item", index, slot);
+    }
+    const Hash hash = HashOf(bucket->record[slot]);
     const uint32_t home = hash.bucket(bucket_mask());
     if (!identity.Covers(hash) || (!stash && home != (word.member(slot) ? Previous(index) : index))) {
       return Broken(message, size, "bucket %u: the record in slot %u belongs elsewhere", index, slot);
@@ -96,7 +99,7 @@ powercut_status Table::VerifyBucket(Segment* segment, uint32_t index, char* mess
       return Broken(message, size, "bucket %u: the overflow metadata does not lead to slot %u", index, slot);
     }
     uint32_t copies = 0;
-    ForEachIn(segment, bucket->record[slot].key, hash, [&](const Place&) { return ++copies == 2; });
+    ForEachIn(segment, KeyOf(bucket->record[slot]), hash, [&](const Place&) { return ++copies == 2; });
     if (copies == 2) return Broken(message, size, "bucket %u: slot %u holds a duplicate", index, slot);
   }
   return POWERCUT_OK;

@@ -39,7 +39,7 @@ void Table::Compact(Segment* segment) {
     for (uint32_t rest = bucket->Load().allocated(); rest != 0; rest &= rest - 1) {
       const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
       const Record record = bucket->record[slot];
-      const Hash hash(record.key);
+      const Hash hash = HashOf(record);
       // `published` flushes the chain at the end of the split.
       const dash::Durability durability = options_.hardened ? dash::kDurable : dash::kDeferred;
       DO_IF (Bug::kCompactClearFirst) Clear(bucket, slot, durability);

@@ -4,15 +4,15 @@
 
 namespace powercut::dash_lh {
 
-powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
-  const Record record{LoadWord(key), LoadWord(value)};
-  const Hash hash(record.key);
+powercut_status Table::Insert(Bytes key, Bytes value) { return InsertItem(key, value); }
+
+powercut_status Table::InsertRecord(const Record& record, const Hash& hash) {
   if (AsAuthors()) return InsertAsAuthors(record, hash);
   if (options_.concurrent) return InsertBeside(record, hash);
   Segment* segment = nullptr;
   const powercut_status status = Acquire(hash, &segment);
   if (status != POWERCUT_OK) return status;
-  if (FindIn(segment, record.key, hash).found()) return POWERCUT_EXISTS;
+  if (FindIn(segment, KeyOf(record), hash).found()) return POWERCUT_EXISTS;
   const uint32_t home = hash.bucket(bucket_mask());
   Lock(segment, home);
   Lock(segment, Next(home));
@@ -28,16 +28,16 @@ powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
 }
 
 // Runs `change(segment, hash, spot)`, which returns the mark behind it, on a record that is there, with its pair
-// locked.
-template <typename Change>
-powercut_status Table::ChangeRecord(const uint8_t* key, Change change) {
-  const uint64_t wanted = LoadWord(key);
-  const Hash hash(wanted);
+// locked. `prepare(record)` runs before; if it returns false, there is no room.
+template <typename Prepare, typename Apply>
+powercut_status Table::ChangeRecord(const Key& wanted, Prepare prepare, Apply change) {
+  const Hash hash = HashOf(wanted);
   Segment* segment = nullptr;
   const powercut_status status = Acquire(hash, &segment);
   if (status != POWERCUT_OK) return status;
   const Spot spot = FindIn(segment, wanted, hash);
   if (!spot.found()) return POWERCUT_NOT_FOUND;
+  if (!prepare(&spot.bucket->record[spot.slot])) return POWERCUT_FULL;
   const uint32_t home = hash.bucket(bucket_mask());
   Lock(segment, home);
   Lock(segment, Next(home));
@@ -48,32 +48,41 @@ powercut_status Table::ChangeRecord(const uint8_t* key, Change change) {
   return POWERCUT_OK;
 }
 
-powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
-  if (options_.concurrent) {
-    const uint64_t wanted = LoadWord(key);
-    return AsAuthors() ? UpdateAsAuthors(wanted, LoadWord(value), Hash(wanted))
-                       : UpdateBeside(wanted, LoadWord(value), Hash(wanted));
-  }
-  return ChangeRecord(key, [&](Segment*, const Hash&, const Spot& spot) {
-    // A value is 8 bytes: one store changes it.
-    StoreField(&spot.bucket->record[spot.slot].value, LoadWord(value));
-    return "update";
-  });
+powercut_status Table::Update(Bytes key, Bytes value) {
+  const Key wanted = Wanted(key);
+  if (AsAuthors()) return UpdateAsAuthors(wanted, value, HashOf(wanted));
+  if (options_.concurrent) return UpdateBeside(wanted, value, HashOf(wanted));
+  Change change;
+  const powercut_status status = ChangeRecord(
+      wanted, [&](Record* record) { return PrepareChange(record, wanted, value, &change); },
+      [&](Segment*, const Hash&, const Spot&) {
+        StoreField(change.at, change.word);
+        return "update";
+      });
+  if (status == POWERCUT_OK) FinishChange(change);
+  return status;
 }
 
-powercut_status Table::Erase(const uint8_t* key) {
-  if (options_.concurrent) {
-    const uint64_t wanted = LoadWord(key);
-    return AsAuthors() ? EraseAsAuthors(wanted, Hash(wanted)) : EraseBeside(wanted, Hash(wanted));
-  }
-  return ChangeRecord(key, [&](Segment* segment, const Hash& hash, const Spot& spot) {
-    Clear(spot.bucket, spot.slot, Has(Bug::kEraseNotFlushed) ? dash::kDeferred : dash::kDurable);
-    if (spot.stash != Spot::kInPair) RemoveOverflow(segment, hash, spot.stash);
-    return ErasedMark(spot);
-  });
+powercut_status Table::Erase(Bytes key) {
+  const Key wanted = Wanted(key);
+  if (AsAuthors()) return EraseAsAuthors(wanted, HashOf(wanted));
+  if (options_.concurrent) return EraseBeside(wanted, HashOf(wanted));
+  uint64_t item = 0;
+  const auto note_item = [&](const Record* record) {
+    item = record->key;
+    return true;
+  };
+  const powercut_status status =
+      ChangeRecord(wanted, note_item, [&](Segment* segment, const Hash& hash, const Spot& spot) {
+        Clear(spot.bucket, spot.slot, Has(Bug::kEraseNotFlushed) ? dash::kDeferred : dash::kDurable);
+        if (spot.stash != Spot::kInPair) RemoveOverflow(segment, hash, spot.stash);
+        return ErasedMark(spot);
+      });
+  if (status == POWERCUT_OK) RetireItem(item);
+  return status;
 }
 
-Spot Table::FindIn(Segment* segment, uint64_t key, const Hash& hash) {
+Spot Table::FindIn(Segment* segment, const Key& key, const Hash& hash) {
   // A recovered segment may be under change; in another one the locks mean nothing.
   if (IsRecovered(segment)) {
     AwaitUnlocked(segment, hash.bucket(bucket_mask()));
@@ -82,7 +91,7 @@ Spot Table::FindIn(Segment* segment, uint64_t key, const Hash& hash) {
   return FindHeld(segment, key, hash, [] { return true; });
 }
 
-Spot Table::Find(uint64_t key, const Hash& hash) {
+Spot Table::Find(const Key& key, const Hash& hash) {
   for (uint64_t index = round().Index(hash);; index = Origin(index)) {
     Segment* segment = SegmentOf(index);
     const bool settled = IsSettled(segment);
@@ -94,13 +103,12 @@ Spot Table::Find(uint64_t key, const Hash& hash) {
   }
 }
 
-powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
-  const uint64_t wanted = LoadWord(key);
+powercut_status Table::Lookup(Bytes key, ValueRoom* value) {
+  const Key wanted = Wanted(key);
   if (options_.concurrent) return LookupBeside(wanted, value);
-  const Spot spot = Find(wanted, Hash(wanted));
+  const Spot spot = Find(wanted, HashOf(wanted));
   if (!spot.found()) return POWERCUT_NOT_FOUND;
-  const uint64_t found = spot.bucket->record[spot.slot].value;
-  std::memcpy(value, &found, sizeof found);
+  PutValue(spot.bucket->record[spot.slot], value);
   return POWERCUT_OK;
 }
 

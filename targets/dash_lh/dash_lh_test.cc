@@ -6,6 +6,7 @@
 #include <string>
 
 #include "targets/common/test_cuts.h"
+#include "targets/common/test_items.h"
 #include "targets/common/test_table.h"
 
 namespace powercut::dash_lh {
@@ -108,6 +109,11 @@ TEST(DashLhCuts, AtEveryMark) {
   for (const char* mark : {"split.filled", "chain.linked", "recover.split", "expand.array"}) {
     EXPECT_EQ(marks.seen.count(mark), 1u) << mark;
   }
+}
+
+TEST(DashLhItems, WhatWasAcknowledgedSurvives) {
+  test::Items items({{"items", "pointer"}, {"slots", "2"}, {"stash", "1"}, {"stride", "1"}});
+  test::WhatWasAcknowledgedSurvives(&items);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ constexpr const char* kStates[] = {"absent", "normal", "splitting", "new", "fill
 void Table::Draw(Drawing* to) {
   using Number = unsigned long long;
   const auto draw = [&](const Bucket* bucket, uint32_t number, bool counts) {
-    dash::DrawBucket(to, bucket, number, options_.slots, counts);
+    dash::DrawBucket(to, bucket, number, options_.slots, counts, [&](const Record& r) { return ViewOf(r); });
   };
   to->Group("directory");
   to->Word("round", &root()->round, sizeof root()->round, "N %u, Next %u", round().level, round().next);

@@ -17,6 +17,8 @@ namespace powercut::dash_lh {
 
 using dash::Bucket;
 using dash::Hash;
+using dash::ItemView;
+using dash::Key;
 using dash::kSlots;
 using dash::Overflow;
 using dash::Record;

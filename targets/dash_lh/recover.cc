@@ -37,11 +37,12 @@ powercut_status Table::Open(powercut_pool pool, const Options& options, Table** 
   auto* table = new (std::nothrow) Table(pool, options);
   if (table == nullptr) return POWERCUT_FULL;
   powercut_status status = table->FindSegments();
-  if (status == POWERCUT_OK && !table->Has(Bug::kLeakUnreached) &&
+  if (status == POWERCUT_OK) status = table->RaiseVersion();
+  // The version comes first: the sweep shall not believe what a crash has left of a segment.
+  if (status == POWERCUT_OK && table->Sweeps() && !table->Has(Bug::kLeakUnreached) &&
       !table->allocator_.Sweep([&](uint64_t offset) { return table->Reaches(offset); })) {
     status = POWERCUT_CORRUPT;
   }
-  if (status == POWERCUT_OK) status = table->RaiseVersion();
   for (uint64_t i = 0; options.eager && status == POWERCUT_OK && i < table->segment_count(); ++i) {
     const Segment* segment = table->SegmentOf(i);
     if (segment->state != kAbsent && !table->IsRecovered(segment)) status = table->Recover(i);
@@ -88,7 +89,17 @@ bool Table::Reaches(uint64_t offset) {
       return found;
     });
   }
-  return found;
+  return found || (options_.pointers && NamesItem(offset));
+}
+
+bool Table::NamesItem(uint64_t offset) {
+  if (!HoldsItem({offset, 0})) return false;
+  bool named = false;
+  ForEachCopyOf(KeyOf({offset, 0}), [&](const Spot& spot) {
+    named = spot.bucket->record[spot.slot].key == offset;
+    return named;
+  });
+  return named;
 }
 
 powercut_status Table::RaiseVersion() {

@@ -66,9 +66,9 @@ void Table::RecoverBuckets(Segment* segment) {
     // The copy of a record that was moved back. The authors' code leaves it.
     for (uint32_t rest = removes && options_.hardened ? bucket->Load().allocated() : 0; rest != 0; rest &= rest - 1) {
       const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
-      const uint64_t key = bucket->record[slot].key;
+      const Key key = KeyOf(bucket->record[slot]);
       bool copied = false;
-      ForEachIn(segment, key, Hash(key), /*trusted=*/false, [&](const Place&) {
+      ForEachIn(segment, key, HashOf(key), /*trusted=*/false, [&](const Place&) {
         copied = true;
         return true;
       });
@@ -97,8 +97,8 @@ powercut_status Table::MergeBack(uint64_t index) {
   ForEachBucket(fresh, [&](Bucket* bucket, uint32_t) {
     for (uint32_t rest = bucket->Load().allocated(); rest != 0 && fits; rest &= rest - 1) {
       const Record& record = bucket->record[std::countr_zero(rest)];
-      const Hash hash(record.key);
-      if (FindHeld(segment, record.key, hash, [] { return true; }).found()) continue;
+      const Hash hash = HashOf(record);
+      if (FindHeld(segment, KeyOf(record), hash, [] { return true; }).found()) continue;
       fits = PlaceAsAuthors(segment, record, hash, dash::kRecordOnly);
     }
   });

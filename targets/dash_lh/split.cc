@@ -32,7 +32,7 @@ powercut_status Table::SplitHardened(uint64_t index) {
     const uint32_t slots = SlotsOf(bucket, [&](const Hash& hash) { return Moves(hash, index); });
     for (uint32_t rest = slots; rest != 0 && fits; rest &= rest - 1) {
       const Record& record = bucket->record[std::countr_zero(rest)];
-      const Hash hash(record.key);
+      const Hash hash = HashOf(record);
       bool grown = false;
       fits = PlaceRecord(fresh, record, hash, dash::kDeferred) ||
              PlaceInChain(fresh, record, hash, dash::kDeferred, &grown);
@@ -84,7 +84,7 @@ void Table::ClearMoved(Segment* segment, uint64_t fresh) {
     const uint32_t slots = SlotsOf(bucket, [&](const Hash& hash) { return Moves(hash, fresh); });
     if (slots == 0) return;
     for (uint32_t rest = stash == Spot::kInPair ? 0 : slots; rest != 0; rest &= rest - 1) {
-      RemoveOverflow(segment, Hash(bucket->record[std::countr_zero(rest)].key), stash);
+      RemoveOverflow(segment, HashOf(bucket->record[std::countr_zero(rest)]), stash);
     }
     bucket->Store(bucket->Load().Without(slots));
     pmem::flush(&bucket->word, sizeof bucket->word);
@@ -108,7 +108,7 @@ powercut_status Table::SplitAsAuthors(uint64_t index) {
     const uint32_t slots = SlotsOf(bucket, [&](const Hash& hash) { return Moves(hash, index); });
     for (uint32_t rest = slots; rest != 0; rest &= rest - 1) {
       const Record& record = bucket->record[std::countr_zero(rest)];
-      if (!PlaceAsAuthors(fresh, record, Hash(record.key), dash::kDeferred)) return false;
+      if (!PlaceAsAuthors(fresh, record, HashOf(record), dash::kDeferred)) return false;
     }
     return true;
   };
@@ -123,7 +123,7 @@ powercut_status Table::SplitAsAuthors(uint64_t index) {
   for (uint32_t b = 0; b < all_buckets(); ++b) {
     Bucket* bucket = segment->bucket(b);
     for (uint32_t rest = b < options_.buckets ? 0 : moved[b]; rest != 0; rest &= rest - 1) {
-      RemoveOverflow(segment, Hash(bucket->record[std::countr_zero(rest)].key), b - options_.buckets);
+      RemoveOverflow(segment, HashOf(bucket->record[std::countr_zero(rest)]), b - options_.buckets);
     }
     if (moved[b] != 0) bucket->Store(bucket->Load().Without(moved[b]));
   }
@@ -134,7 +134,7 @@ powercut_status Table::SplitAsAuthors(uint64_t index) {
     fits = copy(bucket);
     if (!fits) return true;
     for (uint32_t rest = slots; rest != 0; rest &= rest - 1) {
-      RemoveOverflow(segment, Hash(bucket->record[std::countr_zero(rest)].key), kChain);
+      RemoveOverflow(segment, HashOf(bucket->record[std::countr_zero(rest)]), kChain);
     }
     if (slots != 0) bucket->Store(bucket->Load().Without(slots));
     return false;

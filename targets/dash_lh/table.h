@@ -32,8 +32,9 @@ class Table : private dash::AuthorSteps<Linear> {
   friend class dash::AuthorSteps<Linear>;
 
  public:
-  POWERCUT_SCHEME_TABLE(dash_lh::Options);  // change.cc
-  ~Table();                                 // recover.cc
+  static constexpr ItemSizes kSizes = dash::kItemSizes;
+  POWERCUT_MIXED_SCHEME_TABLE(dash_lh::Options);  // change.cc
+  ~Table();                                       // recover.cc
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
@@ -47,20 +48,8 @@ class Table : private dash::AuthorSteps<Linear> {
   uint64_t segment_count() const { return round().count(); }
 
   template <typename Visit>
-  void ForEachCopy(const uint8_t* key, Visit visit) {
-    const uint64_t wanted = LoadWord(key);
-    const Hash hash(wanted);
-    bool stopped = false;
-    for (uint64_t index = round().Index(hash);; index = Origin(index)) {
-      Segment* segment = SegmentOf(index);
-      if (Counts(segment)) {
-        ForEachSpot(segment, wanted, hash, [&](const Spot& spot) {
-          stopped = Report(spot.bucket, spot.slot, visit);
-          return stopped;
-        });
-      }
-      if (stopped || IsSettled(segment)) return;
-    }
+  void ForEachCopy(Bytes key, Visit visit) {
+    ForEachCopyOf(Wanted(key), [&](const Spot& spot) { return Report(spot.bucket, spot.slot, visit); });
   }
 
   template <typename Visit>
@@ -90,14 +79,31 @@ class Table : private dash::AuthorSteps<Linear> {
   Bucket* BucketAt(uint64_t offset) const { return reinterpret_cast<Bucket*>(pool_.base + offset); }
   uint64_t geometry() const {
     return options_.buckets | options_.stash << 8 | options_.slots << 16 | uint64_t{options_.base} << 24 |
-           uint64_t{options_.stride} << 32 | uint64_t{options_.expand} << 40;
+           uint64_t{options_.stride} << 32 | uint64_t{options_.expand} << 40 | uint64_t{options_.pointers} << 56;
   }
   uint64_t regions_per_segment() const { return 2 + all_buckets(); }
 
   template <typename Visit>
-  static bool Report(const Bucket* bucket, uint32_t slot, Visit& visit) {
-    const Record& record = bucket->record[slot];
-    return visit(reinterpret_cast<const uint8_t*>(&record.key), reinterpret_cast<const uint8_t*>(&record.value));
+  bool Report(const Bucket* bucket, uint32_t slot, Visit& visit) const {
+    const ItemView item = ViewOf(bucket->record[slot]);
+    return visit(item.key, item.value);
+  }
+  // Visits the copies of a key until `visit(spot)` returns true: in its segment, and where that is absent or split, in
+  // the segments that it comes from.
+  template <typename Visit>
+  void ForEachCopyOf(const Key& key, Visit visit) {
+    const Hash hash = HashOf(key);
+    bool stopped = false;
+    for (uint64_t index = round().Index(hash);; index = Origin(index)) {
+      Segment* segment = SegmentOf(index);
+      if (Counts(segment)) {
+        ForEachSpot(segment, key, hash, [&](const Spot& spot) {
+          stopped = visit(spot);
+          return stopped;
+        });
+      }
+      if (stopped || IsSettled(segment)) return;
+    }
   }
 
   // expand.cc: the directory.
@@ -146,11 +152,11 @@ class Table : private dash::AuthorSteps<Linear> {
   }
   // Visits a key's copies in the segment until `visit(spot)` returns true.
   template <typename Visit>
-  void ForEachSpot(Segment* segment, uint64_t key, const Hash& hash, Visit visit) {
+  void ForEachSpot(Segment* segment, const Key& key, const Hash& hash, Visit visit) {
     ForEachSpot(segment, key, hash, [] { return true; }, visit);
   }
   template <typename Unchanged, typename Visit>
-  void ForEachSpot(Segment* segment, uint64_t key, const Hash& hash, Unchanged unchanged, Visit visit) {
+  void ForEachSpot(Segment* segment, const Key& key, const Hash& hash, Unchanged unchanged, Visit visit) {
     bool stopped = false;
     const bool trusted = IsRecovered(segment);
     ForEachIn(segment, key, hash, trusted, [&](const Place& place) {
@@ -169,10 +175,11 @@ class Table : private dash::AuthorSteps<Linear> {
   void Compact(Segment* segment);
 
   // change.cc
-  template <typename Change>
-  powercut_status ChangeRecord(const uint8_t* key, Change change);
-  Spot FindIn(Segment* segment, uint64_t key, const Hash& hash);
-  Spot Find(uint64_t key, const Hash& hash);
+  powercut_status InsertRecord(const Record& record, const Hash& hash);
+  template <typename Prepare, typename Apply>
+  powercut_status ChangeRecord(const Key& wanted, Prepare prepare, Apply change);
+  Spot FindIn(Segment* segment, const Key& key, const Hash& hash);
+  Spot Find(const Key& key, const Hash& hash);
 
   // split.cc
   // Does a record of the new segment's origin belong to it?
@@ -207,7 +214,7 @@ class Table : private dash::AuthorSteps<Linear> {
   void LockAll(Segment* segment);
   void UnlockAll(Segment* segment);
   template <typename Unchanged>
-  Spot FindHeld(Segment* segment, uint64_t key, const Hash& hash, Unchanged unchanged) {
+  Spot FindHeld(Segment* segment, const Key& key, const Hash& hash, Unchanged unchanged) {
     Spot found;
     ForEachSpot(segment, key, hash, unchanged, [&](const Spot& spot) {
       found = spot;
@@ -215,8 +222,8 @@ class Table : private dash::AuthorSteps<Linear> {
     });
     return found;
   }
-  bool TryLookupAs(Segment* segment, uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status);
-  bool SearchUnrecovered(uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status);
+  bool TryLookupAs(Segment* segment, const Key& key, const Hash& hash, ValueRoom* value, powercut_status* status);
+  bool SearchUnrecovered(const Key& key, const Hash& hash, ValueRoom* value, powercut_status* status);
   template <typename Leave>
   std::optional<powercut_status> MakeRoom(Segment* segment, const Record& record, const Hash& hash, Leave leave) {
     bool grown = false;
@@ -237,6 +244,8 @@ class Table : private dash::AuthorSteps<Linear> {
   }
 
   // recover.cc
+  // Whether a record names the item in this block. The key in the item says where its record would be.
+  bool NamesItem(uint64_t offset);
   powercut_status FindSegments();
   powercut_status RaiseVersion();
 

@@ -11,6 +11,7 @@ constexpr OptionTable<Options> kOptions({
     Shared::kBuckets,
     {"stash=2|0|1|3: stash buckets of a segment; when they are full it gets a chain", Number<&Options::stash>(0, 3)},
     Shared::kSlots,
+    Shared::kItems,
     {"base=2|4|64|...: segments at the start, and of the first arrays, a power of two (the authors' code: 64)",
      PowerOfTwo<&Options::base>(2, 64)},
     {"stride=2|1|8|...: arrays of segments after which their size doubles (the authors' code: 8)",
@@ -30,7 +31,8 @@ constexpr OptionTable<Options> kOptions({
 }  // namespace
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
-  const powercut_status status = ReadOptions(config, "dash_lh", kOptions, out, kWords);
+  powercut_status status = ReadOptions(config, "dash_lh", kOptions, out);
+  if (status == POWERCUT_OK) status = CheckSizes(config, "dash_lh", out->pointers ? kSizes : kWords);
   if (status != POWERCUT_OK) return status;
   if (out->concurrent && out->stash == 0) {
     return BadConfig(config,

@@ -76,12 +76,12 @@ powercut_status Table::SplitBeside(uint64_t fresh) {
   return status;
 }
 
-bool Table::TryLookupAs(Segment* segment, uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status) {
+bool Table::TryLookupAs(Segment* segment, const Key& key, const Hash& hash, ValueRoom* value, powercut_status* status) {
   return AsAuthors() ? TryLookupAsAuthors(segment, key, hash, value, status)
                      : TryLookup(segment, key, hash, value, status);
 }
 
-bool Table::SearchUnrecovered(uint64_t key, const Hash& hash, uint64_t* value, powercut_status* status) {
+bool Table::SearchUnrecovered(const Key& key, const Hash& hash, ValueRoom* value, powercut_status* status) {
   for (uint64_t index = round().Index(hash);; index = Origin(index)) {
     Segment* segment = SegmentOf(index);
     const bool settled = IsSettled(segment);
@@ -89,7 +89,7 @@ bool Table::SearchUnrecovered(uint64_t key, const Hash& hash, uint64_t* value, p
     if (settled && IsRecovered(segment)) return TryLookupAs(segment, key, hash, value, status);
     if (!Counts(segment)) continue;
     const Spot spot = FindIn(segment, key, hash);
-    if (spot.found()) *value = pmem::atomic_load(&spot.bucket->record[spot.slot].value);
+    if (spot.found()) PutValue(spot.bucket->record[spot.slot], value);
     *status = spot.found() ? POWERCUT_OK : POWERCUT_NOT_FOUND;
     if (spot.found() || settled || options_.hardened) return true;
   }

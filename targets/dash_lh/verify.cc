@@ -63,7 +63,7 @@ powercut_status Table::VerifyBucket(uint64_t index, uint32_t number, char* messa
   }
   for (uint32_t rest = stash ? 0 : word.allocated(); rest != 0; rest &= rest - 1) {
     const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
-    const uint32_t home = Hash(bucket->record[slot].key).bucket(bucket_mask());
+    const uint32_t home = HashOf(bucket->record[slot]).bucket(bucket_mask());
     if (home != (word.member(slot) ? Previous(number) : number)) {
       return Broken(message, size, "bucket %u: the record in slot %u belongs into another bucket", number, slot);
     }
@@ -95,8 +95,11 @@ powercut_status Table::VerifyRecords(uint64_t index, Bucket* bucket, uint32_t st
   }
   for (uint32_t rest = word.allocated(); rest != 0; rest &= rest - 1) {
     const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
-    const uint64_t key = bucket->record[slot].key;
-    const Hash hash(key);
+    if (!HoldsItem(bucket->record[slot])) {
+      return Broken(message, size, "segment %llu: the record in slot %u names no item", Printable(index), slot);
+    }
+    const Key key = KeyOf(bucket->record[slot]);
+    const Hash hash = HashOf(key);
     // Its own segment may be absent, or be split from this one.
     uint64_t at = round().Index(hash);
     while (at != index && !IsSettled(SegmentOf(at))) at = Origin(at);

@@ -15,7 +15,7 @@ class BenchTable : public fidelity::FreshTable<Table> {
   BenchTable(const Options& options, uint64_t pool_size) : FreshTable(options, pool_size), options_(options) {}
 
   void Insert(uint64_t key) {
-    const auto* bytes = reinterpret_cast<const uint8_t*>(&key);
+    const Bytes bytes{reinterpret_cast<const uint8_t*>(&key), sizeof key};
     if (table().Insert(bytes, bytes) != POWERCUT_OK) throw std::runtime_error("the pool is too small");
     ++items_;
   }
