@@ -12,7 +12,7 @@ bool Table::AllocateLevel(uint8_t log2, LevelList* list) {
   for (int i = 0; i < list->count; ++i) used |= 1u << list->level[i].descriptor;
   const auto descriptor = static_cast<uint8_t>(std::countr_one(used));
   if (descriptor >= kDescriptors) return false;
-  const uint64_t offset = allocator_.Allocate(uint64_t{geometry_.stride} << log2);
+  const uint64_t offset = AllocateBlock(uint64_t{geometry_.stride} << log2);
   if (offset == 0) return false;
   const Level level{.base = pool_.base + offset,
                     .mask = (uint64_t{1} << log2) - 1,
@@ -21,7 +21,7 @@ bool Table::AllocateLevel(uint8_t log2, LevelList* list) {
                     .log2 = log2,
                     .descriptor = descriptor};
   if (locks_ != nullptr && !locks_->Cover(level, geometry_.slots)) {
-    allocator_.Free(offset);
+    FreeBlock(offset);
     return false;
   }
   list->Add(level);

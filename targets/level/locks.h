@@ -45,6 +45,7 @@ class Locks {
 
   uint8_t* slot(const Level& level, uint64_t number) { return &slots_[level.descriptor][number]; }
   uint8_t* undo_log() { return &undo_log_; }
+  uint8_t* memory() { return &memory_; }
   bool share_stripes() const { return share_stripes_; }
 
   bool TryStripe(uint32_t stripe) {
@@ -83,6 +84,7 @@ class Locks {
   uint64_t stripes_[kStripes] = {};
   std::unique_ptr<uint8_t[]> slots_[kDescriptors];  // by descriptor, a byte a slot
   uint8_t undo_log_ = 0;                            // the pool has one undo log
+  uint8_t memory_ = 0;                              // the allocator, where items lie out of the table
   bool share_stripes_;
 };
 

@@ -26,14 +26,4 @@ powercut_status Table::Open(powercut_pool pool, const Options& options, Table** 
   return POWERCUT_OK;
 }
 
-bool Table::Share() {
-  locks_.reset(new (std::nothrow) Locks(/*share_stripes=*/!options_.hardened));
-  if (locks_ == nullptr) return false;
-  for (int i = 0; i < level_count_; ++i) {
-    if (!locks_->Cover(levels_[i], geometry_.slots)) return false;
-  }
-  counted_ = 0;
-  return true;
-}
-
 }  // namespace powercut::level

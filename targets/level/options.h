@@ -64,6 +64,11 @@ enum class ItemBug : uint8_t {
   kOverwriteLength,   // update: a value that fits is written over the old one, its length first
   kOverwriteBytes,    // update: a value that fits is written over the old one, its length last
   kItemsNotSwept,     // open does not free items that no slot points to
+  // Of concurrency=concurrent.
+  kInsertNotUnique,    // insert lets go of its key between looking for it and placing it
+  kValueUnlocked,      // search lets go of its locks before it copies the value
+  kAllocatorUnlocked,  // two threads may allocate at the same time
+  kFreedByHint,        // update frees the item that it saw before it had the slot
   kCount
 };
 
@@ -78,6 +83,8 @@ struct Options : SchemeOptions {
   bool halves;  // the two hash functions address a half of a level each
   bool auto_expand;
   bool concurrent = false;
+  bool port = false;    // of clevel's authors (target level_ptr)
+  uint8_t threads = 1;  // that meet at the barrier of the port
   Bug bug = Bug::kNone;
   ItemBug item_bug = ItemBug::kNone;
   Layout layout = Layout::kAuto;

@@ -1,6 +1,7 @@
-// Slots of 8 bytes behind 8 bytes of header. A slot holds "a short summary of the key and a pointer" to the item
-// "stored outside the hash table" (section 5, after MemC3). A slot is one word, the summary in its 16 upper bits and
-// the item's pool offset below them. A slot is therefore written by one atomic store.
+// Slots of 8 bytes behind 8 bytes of header; in the port of clevel's authors, before 4 tokens of a byte each. A slot
+// holds "a short summary of the key and a pointer" to the item "stored outside the hash table" (section 5, after
+// MemC3). A slot is one word, the summary in its 16 upper bits and the item's pool offset below them. A slot is
+// therefore written by one atomic store.
 #ifndef POWERCUT_TARGETS_LEVEL_POINTER_SLOTS_H_
 #define POWERCUT_TARGETS_LEVEL_POINTER_SLOTS_H_
 
@@ -31,18 +32,24 @@ struct Geometry : Tokens {
   static constexpr uint32_t kOffsetBits = 48;
 
   Geometry(const Options& options, uint8_t* pool_base)
-      : Tokens{.slots = options.slots, .header_size = options.slots > 8 ? 2u : 1u, .header_at = 0},
+      : Tokens{.slots = options.slots,
+               .header_size = options.port        ? 4u
+                              : options.slots > 8 ? 2u
+                                                  : 1u,
+               .header_at = options.port ? 8 * options.slots : 0u},
         stride(8 + 8 * options.slots),
         key_size(options.key_size),
         value_size(options.value_size),
         halves(options.halves),
+        port(options.port),
         base(pool_base) {}
 
   uint64_t Word() const {
-    return uint64_t{slots} | uint64_t{key_size} << 8 | uint64_t{halves} << 24 | uint64_t{value_size} << 32;
+    return uint64_t{slots} | uint64_t{key_size} << 8 | uint64_t{halves} << 24 | uint64_t{port} << 25 |
+           uint64_t{value_size} << 32;
   }
 
-  uint8_t* Slot(uint8_t* bucket, uint32_t slot) const { return bucket + 8 + 8 * slot; }
+  uint8_t* Slot(uint8_t* bucket, uint32_t slot) const { return bucket + (port ? 0 : 8) + 8 * slot; }
   void Copy(uint8_t* to, const uint8_t* from) const { pmem::atomic_store(WordAt(to), pmem::atomic_load(WordAt(from))); }
 
   static Probe ProbeOf(Bytes key) {
@@ -50,7 +57,7 @@ struct Geometry : Tokens {
   }
   Probe ProbeOf(const Item& item) const { return item.probe; }
   Probe ProbeAt(const uint8_t* slot) const { return ProbeOf(KeyAt(slot)); }
-  // The item in memory is read only where the summaries agree.
+  // The item in memory is read only where the summaries agree. The port has none.
   bool KeyEquals(const uint8_t* slot, const Item& item) const {
     return pmem::atomic_load(WordAt(slot)) >> kOffsetBits == SummaryOf(item.probe) && KeyAt(slot) == item.key;
   }
@@ -60,8 +67,8 @@ struct Geometry : Tokens {
     item->probe = ProbeOf(item->key);
   }
 
-  static uint64_t SummaryOf(const Probe& probe) { return probe.hash[1] >> kOffsetBits; }
-  static uint64_t WordOf(const Probe& probe, uint64_t offset) { return SummaryOf(probe) << kOffsetBits | offset; }
+  uint64_t SummaryOf(const Probe& probe) const { return port ? 0 : probe.hash[1] >> kOffsetBits; }
+  uint64_t WordOf(const Probe& probe, uint64_t offset) const { return SummaryOf(probe) << kOffsetBits | offset; }
   static uint64_t OffsetAt(const uint8_t* slot) {
     return pmem::atomic_load(WordAt(slot)) & ((uint64_t{1} << kOffsetBits) - 1);
   }
@@ -75,7 +82,7 @@ struct Geometry : Tokens {
   uint32_t key_size, value_size;
   static constexpr uint32_t item_size = sizeof(uint64_t);
   static constexpr bool wide = false;
-  bool halves;
+  bool halves, port;
   uint8_t* base;  // of the pool
 
  private:

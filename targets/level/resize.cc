@@ -67,7 +67,7 @@ powercut_status Table::ResizeTraditional(bool expand) {
   const uint8_t top = expand ? levels_[0].log2 + 1 : levels_[0].log2 - 1;
   if (!AllocateLevel(top, &next)) return POWERCUT_FULL;
   if (!AllocateLevel(top - 1, &next)) {
-    allocator_.Free(OffsetOf(next.level[0].base));
+    FreeBlock(OffsetOf(next.level[0].base));
     return POWERCUT_FULL;
   }
   next.Add(levels_[0]);
@@ -109,7 +109,7 @@ powercut_status Table::FinishResize(bool recovering) {
   next.Add(levels_[1]);
   Publish(next, Bug::kCount);
   // Unpublished first, freed next: a cut in between leaves blocks that the next open sweeps.
-  for (int i = 0; i < count; ++i) allocator_.Free(emptied[i]);
+  for (int i = 0; i < count; ++i) FreeBlock(emptied[i]);
   if (locks_ != nullptr) OrderSearch();
   pmem::mark(expand ? "expand.done" : "shrink.done");
   return POWERCUT_OK;

@@ -22,11 +22,12 @@ Place Table::FindOtherCopy(const Access& access, const Item& key, const Place& p
   return found;
 }
 
-bool Table::ClearOtherCopy(const Access& access, const Item& key, const Place& place, const char* mark) {
+bool Table::ClearOtherCopy(const Access& access, const Item& key, const Place& place, const char* mark, Item* old) {
   bool cleared = false;
   ForEachCopy(access, key, [&](const Place& other) {
     if (other.bucket == place.bucket && other.slot == place.slot) return 0;
     pmem::mark(mark);
+    if (old != nullptr) geometry_.Copy(old->bytes, geometry_.Slot(other.bucket, other.slot));
     Clear(other);
     cleared = true;
     return 1;

@@ -1,4 +1,6 @@
 // The persistent steps that every operation is made of, and the locks of slots.
+#include <new>
+
 #include "targets/common/planted_bugs.h"
 #include "targets/level/table.h"
 
@@ -41,6 +43,16 @@ void Table::Clear(const Place& place) {
   }
   PersistTokens(place.bucket);
   AddItems(*place.level, -1);
+}
+
+bool Table::Share() {
+  locks_.reset(new (std::nothrow) Locks(/*share_stripes=*/!options_.hardened));
+  if (locks_ == nullptr) return false;
+  for (int i = 0; i < level_count_; ++i) {
+    if (!locks_->Cover(levels_[i], geometry_.slots)) return false;
+  }
+  counted_ = 0;
+  return true;
 }
 
 uint8_t* Table::LockOf(const Access& access, const Place& place) const {

@@ -60,9 +60,10 @@ class Table {
   static powercut_status Format(powercut_pool pool, const Options& options);             // recover.cc
   static powercut_status Open(powercut_pool pool, const Options& options, Table** out);  // open.cc
 
-  powercut_status Insert(const Item& item);                             // insert.cc
-  powercut_status Update(const Item& item);                             // update.cc
-  powercut_status Erase(const Item& item);                              // erase.cc
+  powercut_status Insert(const Item& item);  // insert.cc
+  // Where `old` is not null, these copy there the contents of the slot that they switch or clear.
+  powercut_status Update(const Item& item, Item* old = nullptr);        // update.cc
+  powercut_status Erase(const Item& item, Item* old = nullptr);         // erase.cc
   powercut_status Lookup(const Item& key, uint8_t* value);              // lookup.cc
   powercut_status Expand();                                             // resize.cc
   powercut_status Shrink();                                             // resize.cc
@@ -162,7 +163,7 @@ class Table {
   // A copy of the same key other than `place`, in any level.
   Place FindOtherCopy(const Access& access, const Item& key, const Place& place);
   // Clears a copy of the key other than `place`; false: there is none.
-  bool ClearOtherCopy(const Access& access, const Item& key, const Place& place, const char* mark);
+  bool ClearOtherCopy(const Access& access, const Item& key, const Place& place, const char* mark, Item* old = nullptr);
   void AddItems(Level& level, int64_t change);
   void CountItems();
   void SettleItems();
@@ -234,7 +235,18 @@ class Table {
   void Settle();            // finishes a resize that was cut
   void ReplayLog();         // undo_log.cc
   // From now on operations lock. False: no memory.
-  bool Share();  // open.cc
+  bool Share();  // slots.cc
+
+  // The allocator beside other threads: a resize holds all stripes, but an item is made without any.
+  uint8_t* MemoryLock() const { return Geometry::kAtomicSlots && locks_ != nullptr ? locks_->memory() : nullptr; }
+  uint64_t AllocateBlock(uint64_t bytes) {
+    const SpinGuard guard(MemoryLock());
+    return allocator_.Allocate(bytes);
+  }
+  void FreeBlock(uint64_t offset) {
+    const SpinGuard guard(MemoryLock());
+    allocator_.Free(offset);
+  }
 
   powercut_pool pool_;
   Options options_;

@@ -1,4 +1,5 @@
-// The tokens of a bucket (3.3, Fig. 5): one bit a slot, all of them in a header of one or two bytes.
+// The tokens of a bucket (3.3, Fig. 5): one bit a slot, all of them in a header of one or two bytes. Where the header
+// has four bytes, each token is a byte, as in the port of clevel's authors.
 #ifndef POWERCUT_TARGETS_LEVEL_TOKENS_H_
 #define POWERCUT_TARGETS_LEVEL_TOKENS_H_
 
@@ -13,14 +14,17 @@ struct Tokens {
 
   uint32_t LoadTokens(const uint8_t* bucket) const {
     const uint8_t* at = bucket + header_at;
+    if (header_size == 4) return Gather(pmem::atomic_load(reinterpret_cast<const uint32_t*>(at)));
     return header_size == 1 ? pmem::atomic_load(at) : pmem::atomic_load(reinterpret_cast<const uint16_t*>(at));
   }
   void StoreTokens(uint8_t* bucket, uint32_t tokens) const {
     uint8_t* at = bucket + header_at;
     if (header_size == 1) {
       pmem::atomic_store(at, static_cast<uint8_t>(tokens));
-    } else {
+    } else if (header_size == 2) {
       pmem::atomic_store(reinterpret_cast<uint16_t*>(at), static_cast<uint16_t>(tokens));
+    } else {
+      pmem::atomic_store(reinterpret_cast<uint32_t*>(at), Scatter(tokens));
     }
   }
 
@@ -40,8 +44,14 @@ struct Tokens {
   uint32_t header_at;    // offset of the header in its bucket
 
  private:
+  // Four tokens: from a byte each to a bit each, and back.
+  static uint32_t Gather(uint32_t bytes) { return (bytes * 0x01020408 >> 24) & 15; }
+  static uint32_t Scatter(uint32_t bits) { return (bits & 15) * 0x00204081 & 0x01010101; }
+
+  // The operand of a read-modify-write. A bit that is set in `tokens` beyond the slots is one of a complement.
   template <typename Header>
   static Header Narrow(const Header*, uint32_t tokens) {
+    if constexpr (sizeof(Header) == 4) return Scatter(tokens) | (tokens > 15 ? ~uint32_t{0x01010101} : 0);
     return static_cast<Header>(tokens);
   }
   template <typename Change>
@@ -49,8 +59,10 @@ struct Tokens {
     uint8_t* at = bucket + header_at;
     if (header_size == 1) {
       change(at);
-    } else {
+    } else if (header_size == 2) {
       change(reinterpret_cast<uint16_t*>(at));
+    } else {
+      change(reinterpret_cast<uint32_t*>(at));
     }
   }
 };

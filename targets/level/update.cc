@@ -18,7 +18,7 @@ struct Table::UpdateLocks {
   }
 };
 
-powercut_status Table::Update(const Item& item) {
+powercut_status Table::Update(const Item& item, Item* old) {
   UpdateLocks locks{.access = Access(locks_.get(), geometry_.ProbeOf(item)), .item = {}, .empty = {}};
   Place place;
   do {
@@ -31,6 +31,7 @@ powercut_status Table::Update(const Item& item) {
     locks.item.Lock(LockOf(locks.access, place));
     // An operation that does not own the item may find the item moved or erased by now.
   } while (locks.access.slots_only() && !Holds(place, item));
+  if (old != nullptr) geometry_.Copy(old->bytes, geometry_.Slot(place.bucket, place.slot));
   place.tokens = geometry_.LoadTokens(place.bucket) & geometry_.full();  // the other copy may share the bucket
   Place empty = place;
   if (options_.opportunistic && TakeEmpty(locks.access, EmptySlots(place), &empty, &locks.empty)) {

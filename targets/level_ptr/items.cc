@@ -1,5 +1,7 @@
 // The operations: an item is made before the algorithm publishes its pointer, and freed after the algorithm has taken
 // the pointer back.
+#include <cstring>
+
 #include "targets/common/planted_bugs.h"
 #include "targets/level_ptr/table.h"
 
@@ -15,14 +17,25 @@ Item Table::KeyItem(Bytes key) {
   return item;
 }
 
+Item Table::ItemOf(Bytes key, uint64_t offset) const {
+  Item item = KeyItem(key);
+  *reinterpret_cast<uint64_t*>(item.bytes) = geometry_.WordOf(item.probe, offset);
+  return item;
+}
+
 uint64_t Table::FindItem(const Item& key) {
-  const level::Place place = Find(level::Access(), key);
+  const level::Access access(locks_.get(), key.probe);
+  const level::Place place = Find(access, key);
   return place.found() ? geometry_.OffsetAt(geometry_.Slot(place.bucket, place.slot)) : 0;
+}
+
+uint64_t Table::AllocateItem(uint64_t bytes) {
+  return Has(ItemBug::kAllocatorUnlocked) ? allocator_.Allocate(bytes) : AllocateBlock(bytes);
 }
 
 uint64_t Table::NewItem(Bytes key, Bytes value, ItemBug unordered) {
   const ItemHeader sizes{key.size, value.size};
-  const uint64_t item = allocator_.Allocate(sizes.bytes());
+  const uint64_t item = AllocateItem(sizes.bytes());
   if (item == 0) return 0;
   ItemHeader* header = geometry_.ItemAt(item);
   *header = sizes;
@@ -37,28 +50,31 @@ void Table::PersistItem(uint64_t item) const {
 }
 
 powercut_status Table::Insert(Bytes key, Bytes value) {
+  if (AsPorted()) return InsertAsPorted(key, value);
   const uint64_t offset = NewItem(key, value, ItemBug::kInsertUnordered);
   if (offset == 0) return POWERCUT_FULL;
-  Item item = KeyItem(key);
-  *reinterpret_cast<uint64_t*>(item.bytes) = Geometry::WordOf(item.probe, offset);
-  const powercut_status status = level::Table::Insert(item);
-  if (status != POWERCUT_OK) allocator_.Free(offset);
+  const powercut_status status = level::Table::Insert(ItemOf(key, offset));
+  if (status != POWERCUT_OK) FreeBlock(offset);
   DO_IF (ItemBug::kInsertUnordered) PersistItem(offset);
   return status;
 }
 
 powercut_status Table::Update(Bytes key, Bytes value) {
-  Item item = KeyItem(key);
-  const uint64_t old = FindItem(item);
-  if (old == 0) return POWERCUT_NOT_FOUND;
-  if (Overwrite(old, value)) return POWERCUT_OK;
+  if (AsPorted()) return UpdateAsPorted(key, value);
+  const uint64_t seen = FindItem(KeyItem(key));
+  if (seen == 0) return POWERCUT_NOT_FOUND;
+  if (Overwrite(seen, value)) return POWERCUT_OK;
   const uint64_t offset = NewItem(key, value, ItemBug::kUpdateUnordered);
   if (offset == 0) return POWERCUT_FULL;
-  *reinterpret_cast<uint64_t*>(item.bytes) = Geometry::WordOf(item.probe, offset);
-  DO_IF (ItemBug::kUpdateFreesFirst) allocator_.Free(old);
-  const powercut_status status = level::Table::Update(item);
+  DO_IF (ItemBug::kUpdateFreesFirst) FreeBlock(seen);
+  Item old;
+  const powercut_status status = level::Table::Update(ItemOf(key, offset), &old);
+  if (status != POWERCUT_OK) {  // another thread has erased the key meanwhile
+    FreeBlock(offset);
+    return status;
+  }
   pmem::mark("update.unlinked");
-  SKIP_IF (ItemBug::kUpdateFreesFirst) allocator_.Free(old);
+  SKIP_IF (ItemBug::kUpdateFreesFirst) FreeBlock(Has(ItemBug::kFreedByHint) ? seen : Geometry::OffsetAt(old.bytes));
   DO_IF (ItemBug::kUpdateUnordered) PersistItem(offset);
   return status;
 }
@@ -81,21 +97,40 @@ bool Table::Overwrite(uint64_t item, Bytes value) {
 // Two slots may share the item. `published` clears one of them, as target level does, and the other one then points to
 // a free block.
 powercut_status Table::Erase(Bytes key) {
+  if (AsPorted()) return EraseAsPorted(key);
   const Item item = KeyItem(key);
-  const uint64_t old = FindItem(item);
-  if (old == 0) return POWERCUT_NOT_FOUND;
-  DO_IF (ItemBug::kEraseFreesFirst) allocator_.Free(old);
-  const powercut_status status = level::Table::Erase(item);
+  const uint64_t seen = Has(ItemBug::kEraseFreesFirst) ? FindItem(item) : 0;
+  if (seen != 0) FreeBlock(seen);
+  Item old;
+  const powercut_status status = level::Table::Erase(item, &old);
+  if (status != POWERCUT_OK) return status;
   pmem::mark("erase.unlinked");
-  SKIP_IF (ItemBug::kEraseFreesFirst) allocator_.Free(old);
-  return status;
+  if (seen == 0) FreeBlock(Geometry::OffsetAt(old.bytes));
+  return POWERCUT_OK;
 }
 
 powercut_status Table::Lookup(Bytes key, ValueRoom* value) {
-  const uint64_t item = FindItem(KeyItem(key));
-  if (item == 0) return POWERCUT_NOT_FOUND;
-  value->Put(geometry_.ValueOf(item));
-  return POWERCUT_OK;
+  if (AsPorted()) return LookupAsPorted(key, value);
+  const Item item = KeyItem(key);
+  uint64_t late = 0;
+  bool found = false;
+  {
+    const level::Access access(locks_.get(), item.probe);
+    level::Table::ForEachCopy(access, item, [&](const level::Place& place) {
+      const uint8_t* slot = geometry_.Slot(place.bucket, place.slot);
+      found = true;
+      DO_IF (ItemBug::kValueUnlocked) late = Geometry::OffsetAt(slot);
+      SKIP_IF (ItemBug::kValueUnlocked) value->Put(geometry_.ValueAt(slot));
+      return 1;
+    });
+  }
+  if (late != 0) value->Put(geometry_.ValueOf(late));
+  return found ? POWERCUT_OK : POWERCUT_NOT_FOUND;
+}
+
+powercut_status Table::Maintain(const char* command) {
+  if (!AsPorted()) return level::Table::Maintain(command);
+  return std::strcmp(command, "expand") == 0 ? ExpandAsPorted() : POWERCUT_UNSUPPORTED;
 }
 
 }  // namespace powercut::level_ptr

@@ -1,135 +1,39 @@
-// Cuts the power at every named place of the protocol, with all visible stores durable, and compares the recovered
-// table with a map. Keys and values have sizes of their own; an update gives its key a value of another size.
+// Cuts the power at every named place of the protocol (common/test_items.h), in every shape.
 #include <gtest/gtest.h>
 
-#include <map>
-#include <random>
 #include <string>
+#include <tuple>
 
-#include "targets/common/test_cuts.h"
-#include "targets/common/test_table.h"
+#include "targets/common/test_items.h"
 
 namespace powercut::level_ptr {
 namespace {
 
-using test::Spread;
-
-constexpr uint32_t kMostKey = 64, kMostValue = 400;
-
-// The table behind the ABI, with items of any size.
-class Items {
- public:
-  explicit Items(std::vector<powercut_option> options) : options_(std::move(options)), memory_((1 << 20) + 4096) {
-    config_ = ConfigOf("hardened", options_.data(), options_.size(), kMostKey, kMostValue);
-    config_.least_key_size = 8;
-    config_.least_value_size = 1;
-    pool_.size = 1 << 20;
-    pool_.base = memory_.data() + (4096 - reinterpret_cast<uintptr_t>(memory_.data()) % 4096);
-  }
-  ~Items() {
-    for (powercut_table* table : opened_) target_->close(table);
-  }
-
-  powercut_status Format() { return target_->format(pool_, &config_); }
-  powercut_status Open() {
-    powercut_table* table = nullptr;
-    const powercut_status status = target_->open(pool_, &config_, &table);
-    if (status == POWERCUT_OK) opened_.push_back(table);
-    return status;
-  }
-  const powercut_target& target() const { return *target_; }
-  powercut_table* table() const { return opened_.back(); }
-
-  std::string Lookup(const std::string& key) {
-    char value[kMostValue];
-    size_t size = 0;
-    const powercut_status status = target_->lookup(table(), {key.data(), key.size()}, value, sizeof value, &size);
-    return status == POWERCUT_OK ? std::string(value, size) : "";
-  }
-  std::string Damage() {
-    char message[256] = "";
-    for (uint64_t region = 0; region < target_->regions(table()); ++region) {
-      if (target_->verify(table(), region, message, sizeof message) != POWERCUT_OK) return message;
-    }
-    uint64_t lost = 0;
-    struct Context {
-      Items* items;
-      uint64_t* lost;
-    } context{this, &lost};
-    target_->blocks(
-        table(),
-        [](void* at, uint64_t offset, uint64_t) {
-          const auto* context = static_cast<Context*>(at);
-          if (context->items->target_->owner(context->items->table(), offset) == 0) ++*context->lost;
-          return 0;
-        },
-        &context);
-    return lost == 0 ? "" : std::to_string(lost) + " blocks are allocated and unreachable";
-  }
-
- private:
-  const powercut_target* target_ = powercut_target_entry(POWERCUT_TARGET_ABI);
-  std::vector<powercut_option> options_;
-  std::vector<uint8_t> memory_;
-  powercut_config config_{};
-  powercut_pool pool_{};
-  std::vector<powercut_table*> opened_;
-};
-
 class LevelPtrCutTest : public testing::TestWithParam<std::tuple<const char*, const char*, const char*>> {};
 
-// One operation in three is cut somewhere; the cut may land in the recovery of an earlier cut as well.
 TEST_P(LevelPtrCutTest, WhatWasAcknowledgedSurvives) {
   const auto [slots, resize, opportunistic] = GetParam();
-  Items items({{"top", "2"}, {"slots", slots}, {"resize", resize}, {"opportunistic", opportunistic}});
-  ASSERT_EQ(items.Format(), POWERCUT_OK);
-  ASSERT_EQ(items.Open(), POWERCUT_OK);
-  std::map<std::string, std::string> model;
-  std::mt19937_64 random(11);
-  uint64_t cuts = 0;
-  for (uint64_t serial = 1; serial <= 4000; ++serial) {
-    const uint64_t id = 1 + random() % 150;
-    const std::string key = Spread(id, 8 + id % (kMostKey - 7));
-    const std::string value = Spread(serial << 32, 1 + random() % kMostValue);
-    const powercut_bytes k{key.data(), key.size()}, v{value.data(), value.size()};
-    const std::string before = model.contains(key) ? model[key] : "";
-    const uint64_t dice = random() % 100;
-    const int until_cut = random() % 3 == 0 ? static_cast<int>(random() % (dice < 96 ? 4 : 40)) : -1;
-    std::string after = before;
-    const powercut_target& target = items.target();
-    const auto operate = [&] {
-      if (dice >= 96) {
-        (void)target.maintain(items.table(), dice < 98 ? "expand" : "shrink");
-      } else if (before.empty()) {
-        after = value;
-        ASSERT_EQ(target.insert(items.table(), k, v), POWERCUT_OK);
-      } else if (dice < 55) {
-        after = value;
-        ASSERT_EQ(target.update(items.table(), k, v), POWERCUT_OK);
-      } else {
-        after = "";
-        ASSERT_EQ(target.erase(items.table(), k), POWERCUT_OK);
-      }
-    };
-    const bool done = test::EndsUncut(until_cut, &random, 5, operate, [&] { ASSERT_EQ(items.Open(), POWERCUT_OK); });
-    cuts += done ? 0 : 1;
-    const std::string now = items.Lookup(key);
-    ASSERT_TRUE(now == after || (!done && now == before)) << "operation " << serial;
-    if (now.empty()) {
-      model.erase(key);
-    } else {
-      model[key] = now;
-    }
-    if (serial % 50 != 0) continue;
-    ASSERT_EQ(items.Damage(), "");
-    for (const auto& [live, expected] : model) ASSERT_EQ(items.Lookup(live), expected);
-  }
-  EXPECT_GT(cuts, 200);
+  test::Items items({{"top", "2"}, {"slots", slots}, {"resize", resize}, {"opportunistic", opportunistic}});
+  test::WhatWasAcknowledgedSurvives(&items, "expand", "shrink");
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, LevelPtrCutTest,
                          testing::Combine(testing::Values("4", "8", "16"), testing::Values("inplace", "traditional"),
                                           testing::Values("on", "off")));
+
+TEST(LevelPtrPort, WhatWasAcknowledgedSurvives) {
+  test::Items items({{"top", "4"}, {"port", "clevel"}});
+  test::WhatWasAcknowledgedSurvives(&items, "expand", "shrink");
+}
+
+TEST(LevelPtrPort, DecidesItsShape) {
+  char error[256] = "";
+  const powercut_option options[] = {{"port", "clevel"}, {"slots", "8"}};
+  const powercut_config config = ConfigOf("hardened", options, 2, 8, 8, error, sizeof error);
+  powercut_traits traits{};
+  EXPECT_EQ(powercut_target_entry(POWERCUT_TARGET_ABI)->traits(&config, &traits), POWERCUT_BAD_CONFIG);
+  EXPECT_EQ(std::string(error), "port=clevel decides option slots: leave it out");
+}
 
 TEST(LevelPtr, RefusesThreads) {
   char error[256] = "";

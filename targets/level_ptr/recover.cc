@@ -23,8 +23,14 @@ powercut_status Table::Open(powercut_pool pool, const Options& options, Table** 
     return POWERCUT_CORRUPT;
   }
   opening.Settle();
-  *out = new (std::nothrow) Table(std::move(opening));
-  return *out == nullptr ? POWERCUT_FULL : POWERCUT_OK;
+  auto* table = new (std::nothrow) Table(std::move(opening));
+  if (table == nullptr) return POWERCUT_FULL;
+  if (options.concurrent && !table->Share()) {
+    delete table;
+    return POWERCUT_FULL;
+  }
+  *out = table;
+  return POWERCUT_OK;
 }
 
 bool Table::HoldsItem(uint64_t offset) const {
