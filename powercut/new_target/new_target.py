@@ -1,7 +1,7 @@
 """Writes the folder with which a foreign library becomes a target: adapter, scenario, test, Makefile, README.
 
-The new target works as it is: the adapter drives a small persistent map that stands in for the library. The texts are
-templates in `templates/new_target`.
+The new target works as it is: the adapter drives a small persistent map that stands in for the library. The items of
+the map have one size in a run, or mixed sizes. The texts are templates in the folder `templates`.
 """
 
 import re
@@ -33,10 +33,13 @@ LANGUAGES = {
     "c++": Language(suffix="cc", compiler="c++", flags="-std=gnu++20"),
 }
 
+#: The template of the map that stands in for the library, by the sizes of its keys and values.
+SIZES = {"one": "example_map", "mixed": "mixed_map"}
 
-def generate(name: str, folder: Path, *, language: str = "c") -> list[Path]:
+
+def generate(name: str, folder: Path, *, language: str = "c", sizes: str = "one") -> list[Path]:
     """Makes `folder` and returns what was written, README last. An existing `folder` is a UsageError."""
-    texts = _render(_checked(name), language)
+    texts = _render(_checked(name), language, sizes)
     try:
         # Alone decides whether the folder is new: two calls at once cannot both succeed.
         folder.mkdir()
@@ -73,10 +76,11 @@ def _checked(name: str) -> str:
     return name
 
 
-def _render(name: str, language: str) -> Mapping[str, str]:
-    if language not in LANGUAGES:
-        raise unknown_name("language", language, LANGUAGES, list_command="powercut new-target --help")
-    chosen = LANGUAGES[language]
+def _render(name: str, language: str, sizes: str) -> Mapping[str, str]:
+    for kind, given, known in (("language", language, LANGUAGES), ("value of --sizes", sizes, SIZES)):
+        if given not in known:
+            raise unknown_name(kind, given, known, list_command="powercut new-target --help")
+    chosen, stand_in = LANGUAGES[language], SIZES[sizes]
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         undefined=StrictUndefined,
@@ -85,14 +89,20 @@ def _render(name: str, language: str) -> Mapping[str, str]:
     )
     files = {
         f"{name}_target.{chosen.suffix}": "adapter.j2",
-        "example_map.h": "example_map.h.j2",
-        f"example_map.{chosen.suffix}": "example_map.j2",
+        "example_map.h": f"{stand_in}.h.j2",
+        f"example_map.{chosen.suffix}": f"{stand_in}.j2",
         f"scenarios/{name}.toml": "scenario.toml.j2",
         f"test_{name}.py": "test_target.py.j2",
         "Makefile": "Makefile.j2",
         "README.md": "README.md.j2",
     }
-    values = {"name": name, "suffix": chosen.suffix, "compiler": chosen.compiler, "flags": chosen.flags}
+    values = {
+        "name": name,
+        "suffix": chosen.suffix,
+        "compiler": chosen.compiler,
+        "flags": chosen.flags,
+        "mixed": sizes == "mixed",
+    }
     return {path: environment.get_template(template).render(values) for path, template in files.items()}
 
 

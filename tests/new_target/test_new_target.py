@@ -1,4 +1,5 @@
-"""`powercut new-target`: what its README says is done as it stands, with both compilers and both languages."""
+"""`powercut new-target`: what its README says is done as it stands, with both compilers, languages and kinds of
+sizes."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from powercut.new_target import new_target
 from powercut.scenarios import catalog, targets
 from tests.real_engine import require_engine
 
-CASES = {"c, clang 19": ("c", "c", "clang-19"), "c++, clang 16": ("c++", "cc", "clang-16")}
+CASES = {"c, clang 19": ("c", "c", "one", "clang-19"), "c++, mixed, clang 16": ("c++", "cc", "mixed", "clang-16")}
 #: `docs/tutorial.md` types the same commands in the same language with the same compiler.
 TYPED_ELSEWHERE = "c, clang 19"
 #: The commands of this installation, as an activated environment offers them.
@@ -41,16 +42,17 @@ def run(line: str, folder: Path, clang: str) -> subprocess.CompletedProcess[str]
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("language", "suffix", "clang"),
+    ("language", "suffix", "sizes", "clang"),
     [
         pytest.param(*case, id=name, marks=pytest.mark.long if name == TYPED_ELSEWHERE else ())
         for name, case in CASES.items()
     ],
 )
-def test_the_readme_holds(tmp_path: Path, language: str, suffix: str, clang: str) -> None:
+def test_the_readme_holds(tmp_path: Path, language: str, suffix: str, sizes: str, clang: str) -> None:
     require_engine()
     folder = tmp_path / "ledger"
-    assert main(["new-target", "ledger", "--dir", str(folder), "--language", language]) == ExitCode.CLEAN
+    options = ["--dir", str(folder), "--language", language, "--sizes", sizes]
+    assert main(["new-target", "ledger", *options]) == ExitCode.CLEAN
     clean, planted = shell_blocks(folder / "README.md")
 
     assert [line.split()[0] for line in clean] == ["make", "powercut", "pytest"]
@@ -61,7 +63,7 @@ def test_the_readme_holds(tmp_path: Path, language: str, suffix: str, clang: str
         if line.startswith("powercut"):
             assert "Verdict: consistent, complete: all" in done.stdout
         if line.startswith("pytest"):
-            assert "2 passed" in done.stdout
+            assert f"{2 if sizes == 'one' else 3} passed" in done.stdout
 
     *change, judge = planted
     for line in change:
@@ -113,6 +115,37 @@ def test_hypothesis_draws_the_sizes_that_the_template_declares(tmp_path: Path) -
     assert "key_size = 32" in made and "value_size = 12" in made
 
 
+LARGE = """import powercut
+from powercut.base.errors import UsageError
+
+powercut.stateful.check_target("./libledger.so", max_examples=3, derandomize=True, max_warmup=2, options={"nested": 0},
+                               value_size=(1, 400))
+try:
+    powercut.check("./libledger.so", [powercut.insert(1, value_size=449)], value_size=(1, 449))
+except UsageError as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+def test_mixed_sizes_up_to_a_limit(tmp_path: Path) -> None:
+    """Scenarios for every map apply; Hypothesis draws sizes; a size beyond the limit is refused, with both named."""
+    require_engine()
+    folder = tmp_path / "ledger"
+    new_target.generate("ledger", folder, sizes="mixed")
+    adapter = folder / "ledger_target.c"
+    text = adapter.read_text(encoding="utf-8")
+    # A library need not know its limits where its configuration is read: the traits name them.
+    (limits,) = re.findall(r" \|\| config->key_size > kMapKey \|\| config->value_size > kMapValue", text)
+    adapter.write_text(text.replace(limits, ""), encoding="utf-8")
+    (folder / "large.py").write_text(LARGE, encoding="utf-8")
+    done = run("make && powercut run ./libledger.so --scenario map_sizes && python large.py", folder, "clang-19")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "warning" not in done.stderr
+    assert "Verdict: consistent, complete: all" in done.stdout
+    assert "the scenario has values of 449 bytes, and the target takes 448 at most" in done.stdout
+
+
 @pytest.mark.slow
 def test_the_template_verifies_what_it_stores(tmp_path: Path) -> None:
     """A commit word that names no value is told by the target's own check, in its words."""
@@ -160,8 +193,9 @@ def somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     catalog.forget()
 
 
-def test_what_is_written(somewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["new-target", "foo_2", "--json"]) == ExitCode.CLEAN
+@pytest.mark.parametrize("sizes", ["one", "mixed"])
+def test_what_is_written(somewhere: Path, capsys: pytest.CaptureFixture[str], sizes: str) -> None:
+    assert main(["new-target", "foo_2", "--sizes", sizes, "--json"]) == ExitCode.CLEAN
     told = json.loads(capsys.readouterr().out)
     files = {str(path.relative_to("foo_2")) for path in Path("foo_2").rglob("*") if path.is_file()}
     assert told == {"folder": "foo_2", "files": told["files"]} and set(told["files"]) == files
@@ -228,8 +262,10 @@ def test_all_or_nothing(somewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys
 def test_unknown_language(somewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new-target", "foo", "--language", "c+"]) == ExitCode.USAGE
     assert "unknown language 'c+'" in capsys.readouterr().err
+    assert main(["new-target", "foo", "--sizes", "any"]) == ExitCode.USAGE
+    assert "unknown value of --sizes 'any'. There are mixed, one." in capsys.readouterr().err
     assert not list(somewhere.iterdir())
-    assert set(new_target.LANGUAGES) == {"c", "c++"}
+    assert set(new_target.LANGUAGES) == {"c", "c++"} and set(new_target.SIZES) == {"one", "mixed"}
 
 
 # Libraries outside the build.

@@ -6,7 +6,7 @@ from typing import Annotated
 from powercut.cli import output, talk
 from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import argument, option
-from powercut.new_target.new_target import LANGUAGES, generate
+from powercut.new_target.new_target import LANGUAGES, SIZES, generate
 
 
 def new_target(
@@ -15,6 +15,10 @@ def new_target(
     language: Annotated[
         str, option("--language L", f"Language of the adapter: {' or '.join(LANGUAGES)}.", show_default=True)
     ] = "c",
+    sizes: Annotated[
+        str,
+        option("--sizes S", f"Items of one size in a run, or of mixed sizes: {' or '.join(SIZES)}.", show_default=True),
+    ] = "one",
     json: shared.Json = False,
 ) -> None:
     """Write an adapter for a library of yours, with a scenario and a test.
@@ -23,7 +27,7 @@ def new_target(
     build and run it, and what to replace. An existing folder is left alone.
     """
     folder = dir or Path(name)
-    written = generate(name, folder, language=language)
+    written = generate(name, folder, language=language, sizes=sizes)
     if json:
         output.print_json({"folder": str(folder), "files": [str(path.relative_to(folder)) for path in written]})
     else:
