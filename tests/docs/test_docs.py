@@ -26,7 +26,6 @@ ROOT = paths.home()
 DOCS = ROOT / "docs"
 #: Pages with commands that other tests run.
 ELSEWHERE = {
-    "docs/add-a-scheme.md": "tests/docs/test_add_a_scheme.py",
     "docs/pytest.md": "tests/docs/test_pytest_docs.py",
 }
 #: How many blocks may say `not run`; a reason that can be done away with should be.
