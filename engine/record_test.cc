@@ -265,6 +265,26 @@ TEST(Record, MixedSizesAreRefusedWhereATargetTakesOne) {
   EXPECT_EQ(text_of(error, "needs"), "keys and values of mixed sizes");
 }
 
+TEST(Record, ALimitOfTheTraitsIsNamedBeforeAnythingIsRecorded) {
+  TemporaryFolder folder;
+  auto run = record(folder, plan_json({phase_json(kInserts)}, {{"misbehave", "short_values"}}));
+  EXPECT_EQ(run.exit, 2);
+  const Json error = run.event("error");
+  EXPECT_THAT(text_of(error, "what"), HasSubstr("values of 15 bytes, and the target takes 8 at most"));
+  EXPECT_EQ(text_of(error, "needs"), "values of 15 bytes");
+}
+
+TEST(Record, AnItemThatIsTooLargeIsNamedWithItsSizes) {
+  TemporaryFolder folder;
+  auto run = record(folder, plan_json({phase_json(kInserts)}, {{"misbehave", "too_large"}}));
+  EXPECT_EQ(run.exit, 2);
+  const Json error = run.event("error");
+  EXPECT_THAT(text_of(error, "what"),
+              HasSubstr("insert of key 1 answered TOO_LARGE: its key has 16 bytes, its value 15"));
+  EXPECT_THAT(text_of(error, "next"), HasSubstr("most_value_size"));
+  EXPECT_EQ(text_of(error, "needs"), "items of this size");
+}
+
 TEST(Record, CutThatIsNeverReachedIsAnError) {
   TemporaryFolder folder;
   auto run = record(folder, plan_json({phase_json({{{"op", "lookup"}, {"keys", {1}}}}, true, "slot.written")}));

@@ -390,6 +390,12 @@ def _drawn(
     key = st.integers(1, _number("keys", keys, least=1))
     offered = target.description.operations or KEY_OPERATIONS
     kept = [kind for kind in KEY_OPERATIONS if kind in kinds and kind in offered]
+    if value_size is not None and not (target.description.traits or {}).get("mixed_sizes"):
+        raise UsageError(
+            f"'{target.name}' takes values of one size (traits.mixed_sizes is 0), so none can be drawn",
+            where="powercut.stateful: value_size",
+            next_step="Leave value_size out; 'options' may give one size, as powercut.check takes it.",
+        )
     shapes: list[SearchStrategy[Any]] = []
     for kind in kept:
         size = [_sizes(*value_size)] if value_size is not None and kind in ("insert", "update") else []

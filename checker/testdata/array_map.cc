@@ -69,6 +69,7 @@ powercut_status traits(const powercut_config* config, powercut_traits* out) {
   *out = {};
   out->copy_bound = 1;
   out->notes = "a target for the engine's own tests";
+  if (std::strcmp(option(config, "misbehave", ""), "short_values") == 0) out->most_value_size = 8;
   return POWERCUT_OK;
 }
 
@@ -141,6 +142,7 @@ __attribute__((noinline)) void misbehave(const std::string& how) {
 
 powercut_status insert(powercut_table* handle, powercut_bytes key, powercut_bytes value) {
   Table& table = self(handle);
+  if (table.misbehave == "too_large") return POWERCUT_TOO_LARGE;
   for (uint64_t i = 0; i < table.root->capacity; ++i) {
     Slot& slot = table.root->slots[i];
     if (slot.used) continue;
@@ -213,7 +215,7 @@ void close(powercut_table* table) { delete &self(table); }
 const char* const kVariants[] = {"published", "hardened", nullptr};
 const char* const kOptions[] = {"capacity=64: slots",
                                 "misbehave=|segv|abort|throw|hang|corrupt|print: in the third insert; "
-                                "no_update|no_second_update; open_exit|open_kill|open_sleep: "
+                                "no_update|no_second_update|too_large|short_values; open_exit|open_kill|open_sleep: "
                                 "in an open that finds it; many|open_many: more contents of a line than "
                                 "are kept, in an insert or in an open",
                                 nullptr};

@@ -31,6 +31,7 @@ from powercut_records.run import RunError, RunRecord
 #: The engine's words for a workload or a configuration that the target cannot take.
 _REFUSALS = (
     "answered FULL",
+    "answered TOO_LARGE",
     "answered UNSUPPORTED",
     "the target does not support",
     "refuses the configuration",

@@ -205,6 +205,13 @@ def test_bad_options(house: House, options: Any, said: str) -> None:
     assert said in str(refused.value)
 
 
+@pytest.mark.slow
+def test_sizes_cannot_be_drawn_for_a_target_of_one_size(folder: Path) -> None:
+    """Without this refusal Hypothesis shrank the engine's refusal of each example."""
+    with pytest.raises(UsageError, match=r"'linear' takes values of one size .* Leave value_size out"):
+        stateful.check_target("linear:hardened", value_size=(1, 400))
+
+
 def test_unknown_target(house: House) -> None:
     with pytest.raises(UsageError, match="Did you mean 'level'"):
         stateful.check_target("levle")

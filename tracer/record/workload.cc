@@ -90,6 +90,15 @@ std::string Workload::sizes_of(const Operation& operation) const {
   return text + ", its value " + std::to_string(value.size());
 }
 
+// The target refused the item's size only now: its traits name no such limit.
+EngineError Workload::too_large(const Operation& operation) const {
+  EngineError error = lacks(describe(operation) + " answered TOO_LARGE: " + sizes_of(operation), "items of this size");
+  error.next =
+      "Give [data] smaller sizes, or let the target name the limit in its traits (most_key_size, most_value_size): a "
+      "run is then refused before it begins.";
+  return error;
+}
+
 void Workload::answered(const Operation& operation) {
   kinds_answered_ |= 1u << static_cast<unsigned>(operation.kind);
   if (operation.kind == OpKind::kMaintain) commands_answered_.emplace(operation.text);
@@ -260,7 +269,7 @@ std::optional<EngineError> Workload::completed(powercut_status status) {
         return misfit("the target does not support " + describe(operation) + ", but has supported one before");
       return lacks("the target does not support " + describe(operation), name_of_need(operation));
     case POWERCUT_TOO_LARGE:
-      return lacks(describe(operation) + " answered TOO_LARGE: " + sizes_of(operation), "items of this size");
+      return too_large(operation);
     case POWERCUT_BAD_CONFIG:
       return misfit(describe(operation) + " answered BAD_CONFIG");
     case POWERCUT_NOT_FORMATTED:

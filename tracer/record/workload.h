@@ -68,6 +68,7 @@ class Workload {
   EngineError misfit(const std::string& what) const;
   // Returns the error of a correct scenario for a target that lacks `need`.
   EngineError lacks(const std::string& what, std::string need) const;
+  EngineError too_large(const Operation& operation) const;
   void answered(const Operation& operation);
   // "its key has 16 bytes, its value 4096".
   std::string sizes_of(const Operation& operation) const;
