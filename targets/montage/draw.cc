@@ -15,11 +15,12 @@ void Table::Draw(Drawing* to) const {
     to->Bucket(block);
     char epoch[32];
     std::snprintf(epoch, sizeof epoch, "epoch %llu", number(payload.epoch));
-    const bool counts = Find(BucketOf(payload.key), payload.key) == block;
+    const Bytes key = payload.item.key();
+    const bool counts = Find(BucketOf(key), key) == block;
     if (counts && payload.kind == Kind::kItem) {
-      to->Item(0, payload.key, payload.value, &payload, sizeof payload, epoch);
+      to->Item(0, key, payload.item.value(), &payload, payload.bytes(), epoch);
     } else {
-      to->Word(counts ? "erased" : "covered", &payload, sizeof payload, "%s", epoch);
+      to->Word(counts ? "erased" : "covered", &payload, payload.bytes(), "%s", epoch);
     }
   }
 }

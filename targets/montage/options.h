@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "targets/common/options.h"
+#include "targets/common/scheme_table.h"
 
 namespace powercut::montage {
 
@@ -17,11 +18,11 @@ enum class Bug : uint8_t {
   kTombEarly,       // an erased payload is dropped before those that it covers are, durably
   kOneEpoch,        // open keeps what the epoch before the last one has written
   kDiscardedKept,   // open leaves what it discards in the pool, where it counts once the clock has moved on
+  kOneLineFlushed,  // advance: of a payload of several lines the first one alone is written back
   kCount
 };
 
-struct Options {
-  uint32_t key_size, value_size;
+struct Options : SchemeOptions {
   uint32_t every;  // operations that change something, after which the clock moves on; 0: only on command
   Bug bug;
 };

@@ -11,12 +11,18 @@ namespace {
 
 uint64_t SizesOf(const Options& options) { return uint64_t{options.key_size} << 32 | options.value_size; }
 
+uint64_t StrideOf(const Options& options) {
+  const uint64_t bytes = sizeof(Payload) + options.key_size + options.value_size;
+  return (bytes + pmem::kLine - 1) / pmem::kLine * pmem::kLine;
+}
+
 }  // namespace
 
 Table::Table(powercut_pool pool, const Options& options)
     : pool_(pool),
       options_(options),
-      blocks_(pool.size < sizeof(Root) ? 0 : static_cast<uint32_t>((pool.size - sizeof(Root)) / sizeof(Payload))) {
+      stride_(StrideOf(options)),
+      blocks_(pool.size < sizeof(Root) ? 0 : static_cast<uint32_t>((pool.size - sizeof(Root)) / stride_)) {
   heads_.fill(kNone);
   next_.assign(blocks_, kNone);
 }
@@ -58,8 +64,9 @@ void Table::Recover() {
     } else if (epoch > kept) {
       discarded.push_back(block);
     } else {
-      const uint64_t bucket = BucketOf(At(block)->key);
-      const uint32_t known = Find(bucket, At(block)->key);
+      const Bytes key = At(block)->item.key();
+      const uint64_t bucket = BucketOf(key);
+      const uint32_t known = Find(bucket, key);
       if (known != kNone && At(known)->epoch > epoch) {
         covered.push_back(block);
         continue;
@@ -81,7 +88,7 @@ void Table::Recover() {
       }
     }
   }
-  for (const uint32_t block : erased) Unlink(BucketOf(At(block)->key), block);
+  for (const uint32_t block : erased) Unlink(BucketOf(At(block)->item.key()), block);
   DO_IF (Bug::kTombEarly) std::swap(erased, covered);
   Drop(covered);
   Drop(erased);
@@ -93,7 +100,7 @@ powercut_status Table::Verify(uint64_t, char* message, size_t size) {
       const Payload& payload = *At(at);
       if (payload.kind != Kind::kItem) return Broken(message, size, "payload %u is no item", at);
       if (payload.epoch > root()->clock) return Broken(message, size, "payload %u is of an epoch to come", at);
-      if (BucketOf(payload.key) != bucket) return Broken(message, size, "payload %u is in another bucket", at);
+      if (BucketOf(payload.item.key()) != bucket) return Broken(message, size, "payload %u is in another bucket", at);
     }
   }
   return POWERCUT_OK;

@@ -1,7 +1,6 @@
 // The map's operations, and the clock.
 #include "targets/montage/table.h"
 
-#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -11,7 +10,7 @@
 namespace powercut::montage {
 
 // The bucket's last holder belongs to this epoch or an earlier epoch: no payload in the bucket is newer.
-Table::Operation::Operation(Table* table, const uint8_t* key)
+Table::Operation::Operation(Table* table, Bytes key)
     : bucket(table->BucketOf(key)), table_(table), guard_(&table->locks_[bucket]) {
   epoch = table->JoinEpoch();
 }
@@ -33,35 +32,27 @@ uint64_t Table::JoinEpoch() {
 
 void Table::LeaveEpoch(uint64_t epoch) { __atomic_fetch_sub(&active_[epoch % kEpochs], 1, __ATOMIC_SEQ_CST); }
 
-uint64_t Table::BucketOf(const uint8_t* key) const { return HashKey(key, options_.key_size) % kBuckets; }
+uint64_t Table::BucketOf(Bytes key) { return HashKey(key.data, key.size) % kBuckets; }
 
-bool Table::IsKey(const Payload& payload, const uint8_t* key) const {
-  return std::memcmp(payload.key, key, options_.key_size) == 0;
-}
-
-uint32_t Table::Find(uint64_t bucket, const uint8_t* key) const {
+uint32_t Table::Find(uint64_t bucket, Bytes key) const {
   uint32_t at = heads_[bucket];
-  while (at != kNone && !IsKey(*At(at), key)) at = next_[at];
+  while (at != kNone && !(At(at)->item.key() == key)) at = next_[at];
   return at;
 }
 
-powercut_status Table::Insert(const uint8_t* key, const uint8_t* value) {
-  return Change(Kind::kErased, Kind::kItem, key, value);
-}
+powercut_status Table::Insert(Bytes key, Bytes value) { return Change(Kind::kErased, Kind::kItem, key, value); }
 
-powercut_status Table::Update(const uint8_t* key, const uint8_t* value) {
-  return Change(Kind::kItem, Kind::kItem, key, value);
-}
+powercut_status Table::Update(Bytes key, Bytes value) { return Change(Kind::kItem, Kind::kItem, key, value); }
 
-powercut_status Table::Erase(const uint8_t* key) { return Change(Kind::kItem, Kind::kErased, key, nullptr); }
+powercut_status Table::Erase(Bytes key) { return Change(Kind::kItem, Kind::kErased, key, {}); }
 
 // A lookup changes nothing, and needs no epoch: every later operation belongs to the present epoch or a later epoch.
-powercut_status Table::Lookup(const uint8_t* key, uint8_t* value) {
+powercut_status Table::Lookup(Bytes key, ValueRoom* value) {
   const uint64_t bucket = BucketOf(key);
   const SpinGuard guard(&locks_[bucket]);
   const uint32_t at = Find(bucket, key);
   if (at == kNone || At(at)->kind != Kind::kItem) return POWERCUT_NOT_FOUND;
-  std::memcpy(value, At(at)->value, options_.value_size);
+  value->Put(At(at)->item.value());
   return POWERCUT_OK;
 }
 
@@ -72,7 +63,7 @@ bool Table::Reaches(uint64_t offset) const {
 }
 
 // A key without a payload is as one that is erased. The operation ends before it is counted: Advance may wait for it.
-powercut_status Table::Change(Kind from, Kind to, const uint8_t* key, const uint8_t* value) {
+powercut_status Table::Change(Kind from, Kind to, Bytes key, Bytes value) {
   powercut_status status;
   {
     const Operation operation(this, key);
@@ -85,8 +76,7 @@ powercut_status Table::Change(Kind from, Kind to, const uint8_t* key, const uint
   return status;
 }
 
-powercut_status Table::Cover(const Operation& operation, uint32_t old, Kind from, Kind to, const uint8_t* key,
-                             const uint8_t* value) {
+powercut_status Table::Cover(const Operation& operation, uint32_t old, Kind from, Kind to, Bytes key, Bytes value) {
   const bool in_place = old != kNone && (At(old)->epoch == operation.epoch || Has(Bug::kUpdateInPlace));
   uint32_t block = old;
   if (!Reserve(from, to, in_place ? nullptr : &block)) return POWERCUT_FULL;
@@ -114,11 +104,16 @@ bool Table::Reserve(Kind from, Kind to, uint32_t* block) {
 }
 
 // A power cut within: the epoch is one that open discards, or still none.
-void Table::Write(Payload* payload, uint64_t epoch, Kind kind, const uint8_t* key, const uint8_t* value) {
+void Table::Write(Payload* payload, uint64_t epoch, Kind kind, Bytes key, Bytes value) {
   payload->kind = kind;
-  std::memcpy(payload->key, key, options_.key_size);
-  if (value != nullptr) std::memcpy(payload->value, value, options_.value_size);
+  payload->item = {key.size, value.size};
+  uint8_t* end = key.CopyTo(payload->item.data());
+  if (kind == Kind::kItem) value.CopyTo(end);
   pmem::atomic_store(&payload->epoch, epoch);
+}
+
+void Table::FlushPayload(const Payload* payload) const {
+  pmem::flush(payload, Has(Bug::kOneLineFlushed) ? pmem::kLine : payload->bytes());
 }
 
 void Table::Link(uint64_t bucket, uint32_t block) { next_[block] = std::exchange(heads_[bucket], block); }
@@ -167,7 +162,7 @@ void Table::Advance() {
   }
   DO_IF (Bug::kClockEarly) MoveClock(epoch + 1);
   for (const uint32_t block : log.written) {
-    SKIP_IF (Bug::kFlushSkipped) pmem::flush_line(At(block));
+    SKIP_IF (Bug::kFlushSkipped) FlushPayload(At(block));
   }
   pmem::fence();
   pmem::mark("advance.written_back");
@@ -177,10 +172,11 @@ void Table::Advance() {
   // dropped, the `erased` payloads have nothing left to cover.
   std::vector<uint32_t> erased;
   for (const uint32_t block : log.erased) {
-    const uint64_t bucket = BucketOf(At(block)->key);
+    const Bytes key = At(block)->item.key();
+    const uint64_t bucket = BucketOf(key);
     const SpinGuard lock(&locks_[bucket]);
     // It may have become an item again, or be covered by one, in the present epoch.
-    if (At(block)->epoch != ends || At(block)->kind != Kind::kErased || Find(bucket, At(block)->key) != block) continue;
+    if (At(block)->epoch != ends || At(block)->kind != Kind::kErased || Find(bucket, key) != block) continue;
     Unlink(bucket, block);
     erased.push_back(block);
   }

@@ -15,7 +15,6 @@
 namespace powercut::montage {
 
 inline constexpr uint64_t kMagic = 0x544e4f4d5f504350;
-inline constexpr uint32_t kMostKey = 16, kMostValue = 32;
 
 struct alignas(pmem::kLine) Root {
   uint64_t magic, sizes;
@@ -24,18 +23,21 @@ struct alignas(pmem::kLine) Root {
 
 enum class Kind : uint64_t { kItem = 1, kErased = 2 };  // erased: it covers older payloads of its key
 
-// One line, so that its stores become durable in their order. The newest payload of a key tells.
-struct alignas(pmem::kLine) Payload {
+// The beginning of a block of whole lines; key and value follow. The newest payload of a key tells. The lines of a
+// payload may become durable in any order: `epoch` counts only once the whole payload is written back.
+struct Payload {
   uint64_t epoch;  // 0: free. Stored last
   Kind kind;
-  uint8_t key[kMostKey];
-  uint8_t value[kMostValue];
+  ItemHeader item;  // erased: the value has no bytes
+
+  uint64_t bytes() const { return sizeof epoch + sizeof kind + item.bytes(); }
 };
 
 class Table {
  public:
+  static constexpr ItemSizes kSizes = {.most_key = 1024, .most_value = 65536};
   // Open() discards the payloads of the last two epochs, and makes the index. Twice is once. NOT_FORMATTED, CORRUPT.
-  POWERCUT_SCHEME_TABLE(montage::Options);  // table.cc; Verify: recover.cc
+  POWERCUT_MIXED_SCHEME_TABLE(montage::Options);  // table.cc; Verify: recover.cc
   // "advance": the payloads of the epoch before the present epoch become durable, and survive from now on. "sync" is
   // two advances: all operations that have ended survive.
   powercut_status Maintain(const char* command);
@@ -44,11 +46,13 @@ class Table {
   uint64_t regions() const { return 1; }
   template <typename Visit>
   void Walk(uint64_t, Visit visit) const {
-    ForEachItem([&](const Payload& item) { return visit(item.key, item.value); });
+    ForEachItem([&](const Payload& payload) { return visit(payload.item.key(), payload.item.value()); });
   }
   template <typename Visit>
-  void ForEachCopy(const uint8_t* key, Visit visit) const {
-    ForEachItem([&](const Payload& item) { return IsKey(item, key) && visit(item.key, item.value); });
+  void ForEachCopy(Bytes key, Visit visit) const {
+    ForEachItem([&](const Payload& payload) {
+      return payload.item.key() == key && visit(payload.item.key(), payload.item.value());
+    });
   }
 
   // A block is a payload that the index names, so none can be lost.
@@ -56,8 +60,8 @@ class Table {
     const Table& table;
     template <typename Visit>
     bool ForEach(Visit visit) const {
-      table.ForEachItem([&](const Payload& item) {
-        visit(table.OffsetOf(item), sizeof item);
+      table.ForEachItem([&](const Payload& payload) {
+        visit(table.OffsetOf(payload), table.stride_);
         return false;
       });
       return true;
@@ -79,7 +83,7 @@ class Table {
   // An operation holds its bucket, and belongs to the epoch that it began in.
   class Operation {
    public:
-    Operation(Table* table, const uint8_t* key);
+    Operation(Table* table, Bytes key);
     ~Operation();
     const uint64_t bucket;
     uint64_t epoch = 0;
@@ -91,11 +95,10 @@ class Table {
 
   bool Has(Bug bug) const { return options_.bug == bug; }
   Root* root() const { return reinterpret_cast<Root*>(pool_.base); }
-  Payload* At(uint32_t block) const { return reinterpret_cast<Payload*>(pool_.base + sizeof(Root)) + block; }
+  Payload* At(uint32_t block) const { return reinterpret_cast<Payload*>(pool_.base + sizeof(Root) + block * stride_); }
   uint64_t OffsetOf(const Payload& payload) const {
     return static_cast<uint64_t>(reinterpret_cast<const uint8_t*>(&payload) - pool_.base);
   }
-  bool IsKey(const Payload& payload, const uint8_t* key) const;
   // The items, until `visit` returns true.
   template <typename Visit>
   void ForEachItem(Visit visit) const {
@@ -105,17 +108,17 @@ class Table {
       }
     }
   }
-  uint64_t BucketOf(const uint8_t* key) const;
+  static uint64_t BucketOf(Bytes key);
   uint64_t JoinEpoch();
   void LeaveEpoch(uint64_t epoch);
   // The payload of the key, of whatever kind; kNone.
-  uint32_t Find(uint64_t bucket, const uint8_t* key) const;
+  uint32_t Find(uint64_t bucket, Bytes key) const;
   // A key that is `from` becomes `to`; of any other EXISTS or NOT_FOUND.
-  powercut_status Change(Kind from, Kind to, const uint8_t* key, const uint8_t* value);
+  powercut_status Change(Kind from, Kind to, Bytes key, Bytes value);
   // In place if the operation's epoch has written `old`, the key's payload or kNone. FULL changes nothing.
-  powercut_status Cover(const Operation& operation, uint32_t old, Kind from, Kind to, const uint8_t* key,
-                        const uint8_t* value);
-  void Write(Payload* payload, uint64_t epoch, Kind kind, const uint8_t* key, const uint8_t* value);
+  powercut_status Cover(const Operation& operation, uint32_t old, Kind from, Kind to, Bytes key, Bytes value);
+  void Write(Payload* payload, uint64_t epoch, Kind kind, Bytes key, Bytes value);
+  void FlushPayload(const Payload* payload) const;
   void Link(uint64_t bucket, uint32_t block);
   void Unlink(uint64_t bucket, uint32_t block);
   // Counts the items as they will be, and takes a free block unless `block` is null. False: there is no room.
@@ -134,6 +137,7 @@ class Table {
 
   const powercut_pool pool_;
   const Options options_;
+  const uint64_t stride_;  // bytes of a block: a payload of the longest key and the longest value, in whole lines
   uint32_t blocks_;
   std::array<uint32_t, kBuckets> heads_;
   std::array<uint8_t, kBuckets> locks_{};

@@ -14,7 +14,7 @@ constexpr OptionTable<Options> kOptions({
 }  // namespace
 
 powercut_status Table::ParseOptions(const powercut_config& config, Options* out) {
-  return ReadOptions(config, "montage", kOptions, out, ItemSizes{kMostKey, kMostValue});
+  return ReadOptions(config, "montage", kOptions, out, kSizes);
 }
 
 void Table::Traits(const Options&, powercut_traits* out) {
