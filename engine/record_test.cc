@@ -338,6 +338,14 @@ TEST(Describe, ATargetOfOneSizeIsDescribed) {
   EXPECT_EQ(run_engine({"describe", "--library", library("sized"), "--key-size", "16"}).exit, 2);
 }
 
+TEST(Describe, ATargetOfOneSizeThatRefusesTheEndsOfARangeSaysSo) {
+  auto run = run_engine({"describe", "--library", library("declares_size"), "--least-key-size", "8", "--key-size", "16",
+                         "--value-size", "24"});
+  EXPECT_EQ(run.exit, 2);
+  EXPECT_THAT(text_of(run.event("error"), "what"), HasSubstr("keys of 8 to 16 bytes and values of 24 bytes, and the "));
+  EXPECT_EQ(text_of(run.event("error"), "needs"), "keys and values of mixed sizes");
+}
+
 TEST(Describe, RefusesWhatIsNoTarget) {
   for (auto [kind, words] : {std::pair{"lacks_entry", "does not export powercut_target_entry"},
                              {"lacks_lookup", "lacks required functions: lookup"},

@@ -33,9 +33,6 @@ void add_options(CommandLine& command, DescribeOptions& asked) {
                      "Bytes of the shortest value, where sizes are mixed");
 }
 
-// Sizes of keys and values, tried in turn where neither the command line nor the target names any.
-constexpr powercut_sizes kUsualSizes[] = {{16, 15}, {8, 8}};
-
 Json list_of(const char* const* texts) {
   Json list = Json::array();
   for (; texts != nullptr && *texts != nullptr; ++texts) list.push_back(*texts);
@@ -73,11 +70,9 @@ Result<Json> describe(const DescribeOptions& asked) {
   if (!library) return library.error();
   const powercut_target& target = library->target();
   const std::string variant = asked.variant.empty() ? target.variants[0] : asked.variant;
-  std::vector<powercut_sizes> tried = library->sizes();
-  if (tried.empty()) tried.assign(std::begin(kUsualSizes), std::end(kUsualSizes));
   std::optional<EngineError> refused;
   Json traits, device;
-  for (const auto& [key_size, value_size] : tried) {
+  for (const auto& [key_size, value_size] : library->sizes_to_ask()) {
     const auto range = [](uint32_t least, uint32_t wanted, uint32_t offered) {
       const uint32_t most = wanted != 0 ? wanted : offered;
       return SizeRange{least != 0 ? std::min(least, most) : most, most};

@@ -267,7 +267,8 @@ class ScenarioFile(Strict):
 
     @model_validator(mode="after")
     def _sizes_since(self) -> "ScenarioFile":
-        own = [step.value_size for step in self._steps if isinstance(step, KeyStep) and step.value_size is not None]
+        steps = [step for step in self._steps if isinstance(step, KeyStep)]
+        own = [(step, step.value_size) for step in steps if step.value_size is not None]
         if (self.data.are_mixed or own) and self.schema_version < SIZES_SINCE:
             raise ValueError(
                 f"its items differ in size, which version {self.schema_version} does not know; "
@@ -276,9 +277,11 @@ class ScenarioFile(Strict):
         if self.counts and self.data.are_mixed:
             raise ValueError("a table of counters has values of 8 bytes; give [data] one key_size and one value_size")
         least, most = ends(self.data.value_size)
-        for size in own:
+        takes = f"is {least} bytes" if least == most else f"has {least} to {most} bytes"
+        for step, size in own:
             if not least <= size <= most:
-                raise ValueError(f"a step's value_size is {size}, and [data] value_size has {least} to {most} bytes")
+                first = f"{step.op} of key {step.keys[0] if step.keys else step.first}"
+                raise ValueError(f"the {first} has a value of {size} bytes, and [data] value_size {takes}")
         return self
 
     @model_validator(mode="after")

@@ -36,6 +36,7 @@ _REFUSALS = (
     "the target does not support",
     "refuses the configuration",
     "refuses this configuration",
+    ", and the target takes ",
     "pool is too small",
 )
 

@@ -95,10 +95,12 @@ def build(selection: Selection, workload: Workload, *, name: str, folder: Path) 
         made = ScenarioFile.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
+        place = "".join(f"{part}." for part in first["loc"]).rstrip(".")
         what = first["msg"].removeprefix("Value error, ")
         raise UsageError(
-            f"{place}: {what}", where=where, next_step="scenarios/SCHEMA.md says what each of them may be."
+            f"{place}: {what}" if place else what,
+            where=where,
+            next_step="scenarios/SCHEMA.md says what each of them may be.",
         ) from error
     return Scenario(path=folder / f"{made.name}.toml", content=made)
 

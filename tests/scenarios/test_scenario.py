@@ -135,7 +135,11 @@ def test_sizes_may_be_ranges(tmp_path: Path) -> None:
         ("[8, 64]", "[64, 8]", "the least size, 64, is above the most, 8"),
         ("[1, 400]", "[0, 400]", "0 bytes; a size here has 1 to 65536"),
         ("[1, 400]", "[1, 70000]", "70000 bytes; a size here has 1 to 65536"),
-        ("value_size = 3", "value_size = 401", "a step's value_size is 401, and [data] value_size has 1 to 400 bytes"),
+        (
+            "value_size = 3",
+            "value_size = 401",
+            "of key 1 has a value of 401 bytes, and [data] value_size has 1 to 400 bytes",
+        ),
         ('"update", keys = [1]', '"erase", keys = [1]', "'value_size' is of the value that an insert or update writes"),
         (
             '"update", keys = [1], value_size = 3',

@@ -180,6 +180,28 @@ std::optional<EngineError> TargetLibrary::refused_sizes(const powercut_traits& t
   return std::nullopt;
 }
 
+std::vector<powercut_sizes> TargetLibrary::sizes_to_ask() const {
+  if (!sizes_.empty()) return sizes_;
+  return {{16, 15}, {8, 8}};
+}
+
+powercut_status TargetLibrary::ask_traits(TargetConfig& config, powercut_traits* out) const {
+  config.clear_problem();
+  const LoadingTarget loading;
+  return target_->traits(config.get(), out);
+}
+
+// A target that refuses a range may refuse its ends, or any range at all. Only its traits for one size can tell.
+std::optional<EngineError> TargetLibrary::refused_range(const TargetConfig& config) const {
+  if (!config.sizes().are_mixed()) return std::nullopt;
+  for (const auto& [key, value] : sizes_to_ask()) {
+    TargetConfig one(config.get()->variant, config.options(), {{key, key}, {value, value}});
+    powercut_traits traits{};
+    if (ask_traits(one, &traits) == POWERCUT_OK) return refused_sizes(traits, config.sizes());
+  }
+  return std::nullopt;
+}
+
 Result<powercut_traits> TargetLibrary::configure(const std::string& expected_name, TargetConfig& config) const {
   if (!expected_name.empty() && expected_name != target_->name) {
     return usage_error("this is the target '" + std::string(target_->name) + "', not '" + expected_name + "'", path_,
@@ -196,11 +218,9 @@ Result<powercut_traits> TargetLibrary::configure(const std::string& expected_nam
                        "Take one of these: " + known + ".");
   }
   powercut_traits traits{};
-  config.clear_problem();
-  std::optional<LoadingTarget> loading(std::in_place);
-  powercut_status status = target_->traits(config.get(), &traits);
-  loading.reset();
+  const powercut_status status = ask_traits(config, &traits);
   if (status != POWERCUT_OK) {
+    if (auto error = refused_range(config)) return *error;
     // Names both sizes: a target says only that it refuses the pair, and not which size is at fault.
     const std::string sizes =
         "keys of " + config.sizes().key.text() + " bytes and values of " + config.sizes().value.text() + " bytes";

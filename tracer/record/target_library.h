@@ -25,6 +25,7 @@ class TargetConfig {
 
   const powercut_config* get() const { return &config_; }
   const DataSizes& sizes() const { return sizes_; }
+  const std::vector<std::pair<std::string, std::string>>& options() const { return texts_; }
   // Returns the target's sentence about the configuration; empty if the target gave none.
   std::string problem() const;
   void clear_problem() { error_[0] = '\0'; }
@@ -51,6 +52,8 @@ class TargetLibrary {
   bool has(OpKind kind) const;
   // The sizes that the target declares, its favourite first; empty where it declares none.
   const std::vector<powercut_sizes>& sizes() const { return sizes_; }
+  // The sizes to try in turn where neither the caller nor the target names any: declared ones, else usual ones.
+  std::vector<powercut_sizes> sizes_to_ask() const;
   const std::string& path() const { return path_; }
   // The function that draws a table for people (powercut/draw.h); null if the target has none.
   powercut_target_draw_fn draw() const { return draw_; }
@@ -68,6 +71,8 @@ class TargetLibrary {
  private:
   TargetLibrary() = default;
   // Sizes of the scenario that the target does not take, as its traits say.
+  powercut_status ask_traits(TargetConfig& config, powercut_traits* out) const;
+  std::optional<EngineError> refused_range(const TargetConfig& config) const;
   std::optional<EngineError> refused_sizes(const powercut_traits& traits, const DataSizes& sizes) const;
 
   std::string path_, resolved_;
