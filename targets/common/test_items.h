@@ -93,11 +93,10 @@ inline void WhatWasAcknowledgedSurvives(Items* items, const char* grow = nullptr
     const powercut_bytes k{key.data(), key.size()}, v{value.data(), value.size()};
     const std::string before = model.contains(key) ? model[key] : "";
     const uint64_t dice = random() % 100;
-    marks.until_cut = random() % 3 == 0 ? static_cast<int>(random() % (dice < 96 ? 4 : 40)) : -1;
+    const int until_cut = random() % 3 == 0 ? static_cast<int>(random() % (dice < 96 ? 4 : 40)) : -1;
     std::string after = before;
-    bool done = true;
     const powercut_target& target = items->target();
-    try {
+    const auto operate = [&] {
       if (dice >= 96 && grow != nullptr) {
         (void)target.maintain(items->table(), dice < 98 ? grow : shrink);
       } else if (before.empty()) {
@@ -110,17 +109,9 @@ inline void WhatWasAcknowledgedSurvives(Items* items, const char* grow = nullptr
         after = "";
         ASSERT_EQ(target.erase(items->table(), k), POWERCUT_OK);
       }
-    } catch (const Cut&) {
-      done = false;
-      ++cuts;
-      marks.until_cut = random() % 2 == 0 ? static_cast<int>(random() % 5) : -1;
-      try {
-        ASSERT_EQ(items->Open(), POWERCUT_OK);
-      } catch (const Cut&) {
-        ASSERT_EQ(items->Open(), POWERCUT_OK);
-      }
-    }
-    marks.until_cut = -1;
+    };
+    const bool done = EndsUncut(until_cut, &random, 5, operate, [&] { ASSERT_EQ(items->Open(), POWERCUT_OK); });
+    cuts += done ? 0 : 1;
     const std::string now = items->Lookup(key);
     ASSERT_TRUE(now == after || (!done && now == before)) << "operation " << serial;
     if (now.empty()) {
