@@ -45,8 +45,13 @@ class Target:
         return self.name if self.is_of_the_build else paths.relative(self.library, root=Path.cwd())
 
     def takes(self, scenario: ScenarioFile) -> bool:
-        """False if the scenario's items differ in size and those of this target, with its default options, do not."""
-        return not scenario.data.are_mixed or bool((self.description.traits or {}).get("mixed_sizes"))
+        """False if a scenario for every map has items that differ in size and this target, by default, has not.
+
+        A scheme's own scenario sets the options that it needs.
+        """
+        for_every_map = scenario.targets == ["*"]
+        mixes = bool((self.description.traits or {}).get("mixed_sizes"))
+        return not (for_every_map and scenario.data.are_mixed) or mixes
 
     @property
     def default_variants(self) -> list[str]:
