@@ -44,6 +44,7 @@ def test_a_run_takes_the_place_of_the_last_one_of_its_schemes(tmp_path: Path, mo
 
 def test_what_is_kept_says_when_it_was_run_and_has_a_verdict() -> None:
     kept = paper_size.load()
+    assert kept
     for item in kept:
         assert item.date and datetime.date.fromisoformat(item.date) <= datetime.date.today(), item.figure
         assert item.powercut and item.paper is not None and item.reproduced is not None, item.figure
