@@ -13,13 +13,12 @@ std::span<const uint8_t> bytes_in(const std::string& text) {
 }
 
 // Queries that a handle can answer without a power cut. Probes write, and are left to the exploration of the trace.
-std::vector<QueryId> live_queries(const powercut_target& target, powercut_table* table, size_t keys) {
+std::vector<QueryId> live_queries(const powercut_target& target, size_t keys, uint64_t regions) {
   std::vector<QueryId> out;
   for (size_t k = 0; k < keys; ++k) {
     out.push_back(query_id(QueryKind::kLookup, k));
     out.push_back(query_id(QueryKind::kCopies, k));
   }
-  const uint64_t regions = target.regions != nullptr ? target.regions(table) : 0;
   for (uint64_t r = 0; r < regions; ++r) {
     if (target.walk != nullptr) out.push_back(query_id(QueryKind::kWalk, r));
     if (target.verify != nullptr) out.push_back(query_id(QueryKind::kVerify, r));
@@ -175,7 +174,15 @@ void AllocationAttempt::ask_everything() {
   const powercut_target& target = loaded_.library->target();
   const UndecidedMemory::Mark mark = executor_->memory().mark();
   const std::string some(loaded_.plan.scenario.data.value.most, 0);  // no live query stores a value
-  for (QueryId query : live_queries(target, replay_.table(), history_.keys().size())) {
+  uint64_t regions = 0;
+  if (target.regions != nullptr) {
+    // Runs in the executor, which alone gives the target its pool.
+    Decisions none;
+    const Outcome outcome = executor_->run(&none, [&] { regions = target.regions(replay_.table()); });
+    executor_->memory().undo(mark);
+    if (!outcome.returned() && failure_) died(outcome);
+  }
+  for (QueryId query : live_queries(target, history_.keys().size(), regions)) {
     Decisions none;
     buffer_.clear();
     const Outcome outcome = executor_->run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from powercut.base import paths
 from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
+from powercut.runs import faults
 from powercut.runs.faults import KINDS, ONLY_ON, fitting
 from tests.scenario_texts import scenario_text
 
@@ -44,6 +46,29 @@ def inject(
     path.write_text(of_pattern(path.stem, pattern, bug))
     code = main(["faults", "patterns", "--scenario", str(path), "--out", str(folder / "out"), "--json", *arguments])
     return code, json.loads(capsys.readouterr().out)["runs"]
+
+
+def test_a_table_whose_regions_lie_in_the_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`regions` of the chained table reads the pool, which the engine gives to a target alone while it runs."""
+    command = ["faults", "chained:hardened", "--scenario", "map-ycsb-load", "--fault", "alloc", "--out", str(tmp_path)]
+    assert main([*command, "--json"]) == ExitCode.CLEAN
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert (run["error"], run["complete"]) == (None, True)
+    assert run["effects"]["detected"] > 0
+
+
+def test_scenarios_with_threads_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    injected = []
+    monkeypatch.setattr(faults, "run_faults", lambda request, *_, **__: injected.append(request) or [])
+    assert main(["faults", "level:hardened", "constructions:hardened", "--out", str(tmp_path)]) == ExitCode.CLEAN
+    assert injected and all(request.scenario.content.race is None for request in injected)
+    assert re.search(r"^Left out: \d+ of the built-in scenarios, since they have threads\.$", told(capsys), re.M)
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> str:
+    return capsys.readouterr().err
 
 
 def test_a_pattern_that_stands_every_fault_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,6 +60,8 @@ def faults(
         selections, scenario or [], options=options.ExploreOptions(seed=seed), explicit=bool(target)
     )
 
+    if not scenario:
+        wanted = _of_one_run(wanted)
     _refuse_foreign(chosen.kinds, wanted)
 
     def show(run: dict[str, Any]) -> None:
@@ -83,6 +85,20 @@ def _kinds(given: list[str]) -> tuple[str, ...]:
         if name not in injection.KINDS:
             raise unknown_name("fault", name, injection.KINDS, list_command="powercut faults --help")
     return tuple(dict.fromkeys(names))
+
+
+def _of_one_run(wanted: Sequence[Request]) -> list[Request]:
+    """The requests without threads, since faults are injected into one run. UsageError where every one has threads."""
+    kept = [request for request in wanted if not (request.scenario and request.scenario.content.race)]
+    if not kept:
+        raise UsageError(
+            "every built-in scenario of this target has threads, and faults are injected into one run",
+            where=str(wanted[0].header["target"]),
+            next_step="Write a scenario without threads (scenarios/SCHEMA.md), and name it: --scenario FILE.",
+        )
+    if left := len(wanted) - len(kept):
+        talk.say(f"Left out: {left} of the built-in scenarios, since they have threads.")
+    return kept
 
 
 def _refuse_foreign(kinds: Sequence[str], wanted: Sequence[Request]) -> None:
