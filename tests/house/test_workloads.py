@@ -61,6 +61,10 @@ THREADS = {
 }
 
 
+#: Threads need another option as well, which no scenario for every map can say. Own scenarios have it.
+OF_A_PORT = {"level_ptr": "port"}
+
+
 def maps() -> Iterator[Target]:
     """The schemes that store items: no counters, and no raw device."""
     for name in targets.libraries():
@@ -74,6 +78,8 @@ def concurrent() -> dict[str, dict[str, str]]:
     """The maps that threads may use, with the options that this takes."""
     found: dict[str, dict[str, str]] = {}
     for target in maps():
+        if target.name in OF_A_PORT:
+            continue
         if "concurrent" in option_values(target.description).get("concurrency", []):
             found[target.name] = {"concurrency": "concurrent"}
         elif (target.description.traits or {}).get("thread_safe"):
@@ -151,6 +157,12 @@ def test_every_concurrent_map_has_core_scenarios_with_threads() -> None:
         assert "lookup" in operations(beside) and operations(beside) & {"update", "insert", "erase"}
         for item in (beside, both):
             assert "maintain" in operations(item) or item.content.expect_marks, f"{item.name}: nothing resizes"
+
+
+def test_ports_have_threads_of_their_own() -> None:
+    for target, option in OF_A_PORT.items():
+        own = [item.content for item in catalog.core(target) if item.content.race is not None]
+        assert own and all(option in content.config for content in own), f"scenarios/{target}.toml"
 
 
 def test_clevel_has_two_rehashing_threads() -> None:
