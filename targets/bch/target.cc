@@ -5,7 +5,7 @@ namespace powercut::cuckoo {
 namespace {
 
 constexpr OptionTable<Options> kOptions({
-    {"buckets=4|2|8|...: initial number of buckets of each table, a power of two", Log2<&Options::log2>(2, 1 << 24)},
+    {"buckets=4|2|8|...: initial number of buckets of each table, a power of two", Log2<&Options::log2>(2, 1 << 26)},
     {"slots=4|8|16|2: slots of a bucket", Number<&Options::slots>(0, kMostSlots)},
     {"tables=1|2: one table with two hash functions, or two tables with one each", Number<&Options::tables>()},
     kLimit,

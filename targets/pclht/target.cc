@@ -31,9 +31,11 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
       if (out->are_mixed())
         return BadConfig(config, "pclht with items=inline takes keys of one size, and values of one");
       return CheckSizes(config, "pclht with items=inline", {.most_key = kMostInline, .most_value = kMostInline});
-    default:
-      return CheckSizes(config, "pclht", kWords);
+    case Items::kWords:
+    case Items::kCount:
+      break;
   }
+  return CheckSizes(config, "pclht", kWords);
 }
 
 void Table::Traits(const Options& options, powercut_traits* out) {

@@ -10,6 +10,7 @@ namespace {
 
 constexpr uint64_t kPool = uint64_t{512} << 20;
 constexpr uint32_t kBytes = 15;  // of a key and of a value, in both papers
+
 // The items and inserts of a paper, and the number of inserts between two samples of the load factor.
 struct Course {
   Items items;
