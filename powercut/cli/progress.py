@@ -9,10 +9,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
 
+from powercut.cli import talk
+from powercut.cli.streams import Watched
 from powercut.engine import events
 from powercut.runs.run_request import Listener
 from powercut_records.finding import FindingRecord
@@ -90,8 +92,7 @@ class _Ticking:
 
     def _run(self) -> None:
         while not self._over.wait(_TICK):
-            with suppress(OSError):  # a terminal that is gone is no reason to stop
-                self._tick()
+            self._tick()
 
 
 class _Announcing:
@@ -132,7 +133,7 @@ class Bars(_Announcing):
             TextColumn("{task.fields[rate]}"),
             TextColumn("{task.fields[found]}"),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=Console(file=cast(TextIO, Watched(sys.stderr))),
             transient=True,
         )
         self._tasks: dict[int, TaskID] = {}
@@ -147,8 +148,7 @@ class Bars(_Announcing):
 
     def __exit__(self, *_: object) -> None:
         self._ticking.stop()
-        with suppress(OSError):
-            self._bars.stop()
+        self._bars.stop()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -211,7 +211,7 @@ class Lines(_Announcing):
         self,
         *,
         of: int | None = None,
-        say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
+        say: Callable[[str], None] = talk.say,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(say, clock)

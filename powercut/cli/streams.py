@@ -15,8 +15,8 @@ _NAMES = {1: "standard output", 2: "standard error"}
 _FULL = os.makedev(1, 7)
 
 
-class Stdout:
-    """A stdout whose reader may leave, as `head` does: what is printed from then on goes nowhere.
+class Watched:
+    """A stream whose reader may leave, as `head` or a terminal does: what is printed from then on goes nowhere.
 
     The command goes on. Its findings are in files, and its exit code is what it would have been. Where the stream fails
     for another reason, such as a full disk, `failure` says so: what was printed is not whole.
@@ -46,9 +46,9 @@ class Stdout:
             return None
 
 
-def watched() -> Stdout:
+def watched() -> Watched:
     """Makes stdout such a stream."""
-    stream = Stdout(sys.stdout)
+    stream = Watched(sys.stdout)
     sys.stdout = cast(TextIO, stream)
     return stream
 

@@ -136,6 +136,20 @@ def test_a_terminal_that_is_closed_leaves_a_report(house: Any) -> None:
     assert (house.out / "report.html").is_file()
 
 
+def test_a_terminal_that_is_closed_while_a_finding_is_told_leaves_a_report(house: Any) -> None:
+    """The bars come back onto the terminal behind each finding: on a loaded machine they met one that was gone."""
+    house.scenario("lost_a")
+    house.scenario("lost_b")
+    process, terminal = on_a_terminal(house, "run", "level:published", "--jobs", "1", "--out", "out")
+    told = b""
+    while b"lost-item" not in told:
+        told += os.read(terminal, 4096)
+    os.close(terminal)
+    assert process.wait(timeout=30) == ExitCode.FINDINGS
+    assert len(list((house.out / "runs").iterdir())) == 2
+    assert (house.out / "report.html").is_file()
+
+
 def _drain(terminal: int) -> None:
     with contextlib.suppress(OSError):
         while os.read(terminal, 4096):
