@@ -6,10 +6,10 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 JOBS ?= $(shell nproc)
-# Native tests at once: many wait for a time limit. Python tests start compilers and engines of their own; with more of
-# them than cores, a search over schedules has found that its program's runs differ.
+# Tests at once. Many native tests wait for a time limit. Python tests start compilers and engines of their own, and
+# wait for one in seven of their seconds.
 CTEST_JOBS ?= $(shell echo $$((2 * $$(nproc))))
-PYTEST_JOBS ?= $(JOBS)
+PYTEST_JOBS ?= $(shell echo $$((1 + $$(nproc))))
 BUILD := build
 PYTHON := .venv/bin/python
 # The conformance programs stay as they are: their goldens name lines.

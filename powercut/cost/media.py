@@ -92,15 +92,15 @@ CLAIMS = (
         holds=_more, note=f"{_MORE}: CCEH30 \"reads more data than CCEH16\"",
     ),
     Claim(
-        figure="4.2", operation="insert", scheme="cceh30", base="turbo30", paper="5", holds=_near(5, 0.5),
+        figure="4.3", operation="insert", scheme="cceh30", base="turbo30", paper="5", holds=_near(5, 0.5),
         note=_A_HALF,
     ),
     Claim(
-        figure="4.2", operation="lookup that finds its key", scheme="cceh30", base="turbo30", paper="3",
+        figure="4.3", operation="lookup that finds its key", scheme="cceh30", base="turbo30", paper="3",
         holds=_near(3, 0.5), note=_A_HALF,
     ),
     Claim(
-        figure="4.2", operation="lookup that finds nothing", scheme="cceh30", base="turbo30", paper="5",
+        figure="4.3", operation="lookup that finds nothing", scheme="cceh30", base="turbo30", paper="5",
         holds=_near(5, 0.5), note=_A_HALF,
     ),
     Claim(

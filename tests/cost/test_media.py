@@ -50,7 +50,7 @@ def test_a_ratio_is_held_against_the_papers_bound(
     kinds = {claim.operation for claim in media.CLAIMS}
     volumes = {
         name: {kind: Volume(read=ratio if name.upper() == scheme.split()[0] else 1.0, written=0) for kind in kinds}
-        for name in ("turbo16", "turbo30", "cceh16", "dash16", "clevel30")
+        for name in ("turbo16", "turbo30", "cceh16", "dash16", "clevel30", "cceh30", "clht30")
     }
     rows = {row["figure"]: row for row in media.rows(volumes)}
     row = rows[f"{figure}: I/O of {scheme}, {operation}"]
