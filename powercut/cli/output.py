@@ -129,8 +129,9 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def report_title(targets: Sequence[str]) -> str:
-    """Names the targets of a report, or how many there are."""
-    return f"powercut: {', '.join(targets) if len(targets) <= _NAMED_TARGETS else f'{len(targets)} targets'}"
+    """Names the targets of a report, or the first of many. The counts of a report are in its totals."""
+    more = f" and {len(targets) - _NAMED_TARGETS} more" if len(targets) > _NAMED_TARGETS else ""
+    return f"powercut: {', '.join(targets[:_NAMED_TARGETS])}{more}"
 
 
 def write_reports(

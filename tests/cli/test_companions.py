@@ -63,6 +63,6 @@ def test_an_audit_is_kept_and_shown_beside_the_verdict(house: Any, capsys: pytes
     assert sorted(path.name for path in (house.out / "report").iterdir()) == before
 
 
-def test_the_title_names_few_targets_and_counts_many() -> None:
+def test_the_title_names_few_targets_and_the_first_of_many() -> None:
     assert output.report_title(["level", "bch"]) == "powercut: level, bch"
-    assert output.report_title(list("abcde")) == "powercut: 5 targets"
+    assert output.report_title(list("abcde")) == "powercut: a, b, c, d and 1 more"
