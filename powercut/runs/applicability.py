@@ -11,6 +11,7 @@ from typing import Any
 
 from powercut.base.errors import NotApplicable, PowercutError, UsageError
 from powercut.runs.run_request import Request
+from powercut.scenarios import catalog
 
 #: Scenarios, or targets, that a sentence names.
 _SHOWN = 12
@@ -48,10 +49,22 @@ class WithoutRuns:
 
 def set_aside(request: Request, error: NotApplicable) -> SetAside | None:
     """The run as one that does not apply; None where the user asked for this scenario."""
-    if not request.optional:
-        return None
-    where = {name: str(request.header[name]) for name in ("target", "variant", "scenario")}
-    return SetAside(**where, needs=error.needs)
+    return _aside(request, needs=error.needs) if request.optional else None
+
+
+def without_threads(
+    requests: Sequence[Request], patterns: Sequence[str], *, command: str
+) -> tuple[list[Request], list[SetAside]]:
+    """The requests for a command that follows one run, and scenarios with threads that nobody named."""
+    kept: list[Request] = []
+    aside: list[SetAside] = []
+    for request in requests:
+        item = request.scenario
+        if item is None or item.content.race is None or catalog.is_named(item, patterns):
+            kept.append(request)
+        else:
+            aside.append(_aside(request, needs=f"threads, which {command} does not follow"))
+    return kept, aside
 
 
 def sentences(aside: Sequence[SetAside]) -> list[str]:
@@ -87,6 +100,11 @@ def unjudged(requests: Sequence[Request], aside: Sequence[SetAside]) -> list[Usa
 def summary(aside: Sequence[SetAside]) -> dict[str, Any]:
     """Returns the part of a command's JSON about scenarios that were set aside; nothing where there are none."""
     return {"not_applicable": [item.described() for item in aside]} if aside else {}
+
+
+def _aside(request: Request, *, needs: str) -> SetAside:
+    where = {name: str(request.header[name]) for name in ("target", "variant", "scenario")}
+    return SetAside(**where, needs=needs)
 
 
 def _grouped(aside: Sequence[SetAside]) -> dict[str, list[SetAside]]:

@@ -180,11 +180,16 @@ def is_glob(pattern: str) -> bool:
 
 def is_optional(item: Scenario, patterns: Sequence[str]) -> bool:
     """True of a scenario for every map that came without being named, so that it need not fit the target."""
+    return item.is_for_every_map and not is_named(item, patterns)
+
+
+def is_named(item: Scenario, patterns: Sequence[str]) -> bool:
+    """True if a pattern names the scenario or its file; a glob of scenarios names none."""
     named = [pattern for pattern in patterns if not is_glob(pattern) or _file_of(pattern)[0]]
-    if not item.is_for_every_map or item.path in [file.absolute() for file, _ in map(_file_of, named) if file]:
-        return False
+    if item.path in [file.absolute() for file, _ in map(_file_of, named) if file]:
+        return True
     names = [item.name, str(item.path), *_spellings(item)]
-    return not any(fnmatch.fnmatchcase(name, pattern) for pattern in named for name in names)
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in named for name in names)
 
 
 def _spellings(item: Scenario) -> list[str]:

@@ -64,11 +64,19 @@ def test_scenarios_with_threads_are_left_out(
     monkeypatch.setattr(faults, "run_faults", lambda request, *_, **__: injected.append(request) or [])
     assert main(["faults", "level:hardened", "constructions:hardened", "--out", str(tmp_path)]) == ExitCode.CLEAN
     assert injected and all(request.scenario.content.race is None for request in injected)
-    assert re.search(r"^Left out: \d+ of the built-in scenarios, since they have threads\.$", told(capsys), re.M)
+    told = capsys.readouterr().err
+    assert re.search(r"^\d+ built-in scenarios do not apply to level:hardened: level_threads_\w+, ", told, re.M)
+    assert " need threads, which powercut faults does not follow" in told
 
 
-def told(capsys: pytest.CaptureFixture[str]) -> str:
-    return capsys.readouterr().err
+def test_a_target_of_threads_alone_is_not_judged_as_clean(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faults, "run_faults", lambda *_, **__: [])
+    threads = ["--scenario", "level_threads_*"]
+    assert main(["faults", "level:hardened", *threads, "--out", str(tmp_path)]) == ExitCode.USAGE
+    told = capsys.readouterr().err
+    assert "level:hardened: no built-in scenario applies to this target, so nothing was judged: " in told
 
 
 def test_a_pattern_that_stands_every_fault_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from powercut.cli.commands.grouped import argument, option
 from powercut.engine import options
 from powercut.runs import faults as injection
 from powercut.runs import requests
-from powercut.runs.applicability import sentences, summary
+from powercut.runs.applicability import sentences, summary, unjudged, without_threads
 from powercut.runs.run_request import Request
 from powercut.runs.runner import open_context
 from powercut.scenarios import targets
@@ -60,16 +60,17 @@ def faults(
         selections, scenario or [], options=options.ExploreOptions(seed=seed), explicit=bool(target)
     )
 
-    if not scenario:
-        wanted = _of_one_run(wanted)
     _refuse_foreign(chosen.kinds, wanted)
 
     def show(run: dict[str, Any]) -> None:
         if not json:
             print(fault_text.render(run), flush=True)
 
-    with progress.shown(len(wanted)) as listener, open_context(paths.engine(), out, listener=listener) as context:
-        outcome = injection.run_all(wanted, chosen, context, jobs=jobs or shared.default_jobs(), on_run=show)
+    judged, aside = without_threads(wanted, scenario or [], command="powercut faults")
+    with progress.shown(len(judged)) as listener, open_context(paths.engine(), out, listener=listener) as context:
+        outcome = injection.run_all(judged, chosen, context, jobs=jobs or shared.default_jobs(), on_run=show)
+    outcome.aside += aside
+    outcome.errors += unjudged(wanted, aside)
     if json:
         output.print_json({"faults": injection.FAULTS_VERSION, "runs": outcome.runs, **summary(outcome.aside)})
     for line in sentences(outcome.aside):
@@ -85,20 +86,6 @@ def _kinds(given: list[str]) -> tuple[str, ...]:
         if name not in injection.KINDS:
             raise unknown_name("fault", name, injection.KINDS, list_command="powercut faults --help")
     return tuple(dict.fromkeys(names))
-
-
-def _of_one_run(wanted: Sequence[Request]) -> list[Request]:
-    """The requests without threads, since faults are injected into one run. UsageError where every one has threads."""
-    kept = [request for request in wanted if not (request.scenario and request.scenario.content.race)]
-    if not kept:
-        raise UsageError(
-            "every built-in scenario of this target has threads, and faults are injected into one run",
-            where=str(wanted[0].header["target"]),
-            next_step="Write a scenario without threads (scenarios/SCHEMA.md), and name it: --scenario FILE.",
-        )
-    if left := len(wanted) - len(kept):
-        talk.say(f"Left out: {left} of the built-in scenarios, since they have threads.")
-    return kept
 
 
 def _refuse_foreign(kinds: Sequence[str], wanted: Sequence[Request]) -> None:
