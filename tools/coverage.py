@@ -74,7 +74,7 @@ def measure(scheme: str) -> tuple[Lines, ...]:
     with tempfile.TemporaryDirectory(prefix="powercut-coverage-") as name:
         folder = Path(name)
         # Threads are scheduled by hooks, which this library does not have.
-        fitting = [item for item in catalog.core(target.name) if target.takes(item.content)]
+        fitting = [item for item in catalog.core(target.name) if target.takes(item)]
         alone = [item for item in fitting if item.content.race is None]
         for number, item in enumerate(alone):
             for variant in target.default_variants:

@@ -13,7 +13,7 @@ from powercut.base import paths, resources, trust
 from powercut.base.errors import EngineDied, PowercutError, UsageError, unknown_name
 from powercut.base.user_files import refuse_other_kinds
 from powercut.engine import engine, events
-from powercut.scenarios.schema import ScenarioFile
+from powercut.scenarios.scenario import Scenario
 from powercut.scenarios.sizes import Sizes, ends
 
 _PREFIX, _SUFFIX = "libpowercut-", ".so"
@@ -44,14 +44,13 @@ class Target:
         """Returns the target's name on a command line: its name, or the path of a library that lies elsewhere."""
         return self.name if self.is_of_the_build else paths.relative(self.library, root=Path.cwd())
 
-    def takes(self, scenario: ScenarioFile) -> bool:
+    def takes(self, scenario: Scenario) -> bool:
         """False if a scenario for every map has items that differ in size and this target, by default, has not.
 
         A scheme's own scenario sets the options that it needs.
         """
-        for_every_map = scenario.targets == ["*"]
         mixes = bool((self.description.traits or {}).get("mixed_sizes"))
-        return not (for_every_map and scenario.data.are_mixed) or mixes
+        return mixes or not (scenario.is_for_every_map and scenario.content.data.are_mixed)
 
     @property
     def default_variants(self) -> list[str]:

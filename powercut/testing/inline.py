@@ -95,7 +95,7 @@ def build(selection: Selection, workload: Workload, *, name: str, folder: Path) 
         made = ScenarioFile.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        place = "".join(f"{part}." for part in first["loc"]).rstrip(".")
+        place = ".".join(str(part) for part in first["loc"])
         what = first["msg"].removeprefix("Value error, ")
         raise UsageError(
             f"{place}: {what}" if place else what,

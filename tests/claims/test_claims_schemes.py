@@ -167,7 +167,7 @@ def test_every_claim_is_measured_and_every_definition_means_something(scheme: st
     waiting = {claim.place: claim for claim in [*about_operations, *_probes(read)]}
     for variant in targets.find(scheme).default_variants:
         for scenario in catalog.core(scheme):
-            if waiting and targets.find(scheme).takes(scenario.content):
+            if waiting and targets.find(scheme).takes(scenario):
                 done = _measured(scheme, variant, scenario, waiting, tmp_path)
                 waiting = {place: claim for place, claim in waiting.items() if place not in done}
     assert list(waiting) == [], "no core scenario says anything about these"

@@ -85,8 +85,8 @@ def reasons() -> dict[str, str]:
 
 def test_there_is_a_reason_for_every_long_case() -> None:
     entries, why = minimal(), reasons()
-    missing = why.keys() - entries.keys()
-    assert not missing, "python -m powercut.corpus.minimal_cases SCHEME/BUG --considered 100 --write writes it"
+    writes = "python -m powercut.corpus.minimal_cases SCHEME/BUG --considered 100 --write writes it"
+    assert entries.keys() == why.keys(), writes
     assert [bug for bug, entry in entries.items() if entry.after > minimal_cases.FEW and len(why[bug]) < 20] == []
     assert [bug for bug, entry in entries.items() if entry.after <= minimal_cases.FEW and why[bug]] == []
 

@@ -96,7 +96,7 @@ def subjects() -> Iterator[Subject]:
 
 def core_of(target: str) -> list[scenario.Scenario]:
     """The core scenarios that apply to the target: some come for every map and need mixed sizes."""
-    return [item for item in catalog.core(target) if targets.find(target).takes(item.content)]
+    return [item for item in catalog.core(target) if targets.find(target).takes(item)]
 
 
 def others() -> Iterator[pytest.param]:
