@@ -1,12 +1,9 @@
-// Items out of the slots. Cuts the power at the named places of the protocol, with all visible stores durable, and
-// compares the recovered table with a map; an update gives its key a value of another size.
+// Items out of the slots. Cuts the power at every named place of the protocol (common/test_items.h), in every shape.
 #include <gtest/gtest.h>
 
-#include <map>
-#include <random>
 #include <string>
 
-#include "targets/common/test_cuts.h"
+#include "targets/common/test_items.h"
 #include "targets/common/test_table.h"
 
 namespace powercut::cceh {
@@ -44,44 +41,12 @@ class CcehItemsTest : public testing::TestWithParam<std::tuple<const char*, cons
   TestTable table_;
 };
 
-// One operation in three is cut somewhere; the cut may land in the recovery of an earlier cut as well.
 TEST_P(CcehItemsTest, WhatWasAcknowledgedSurvives) {
-  std::map<uint64_t, std::string> model;
-  std::mt19937_64 random(11);
-  uint64_t cuts = 0;
+  const auto [kind, split, hash] = GetParam();
+  test::Items items({{"items", kind}, {"split", split}, {"hash", hash}, {"slots", "8"}, {"depth", "0"}});
   marks.seen.clear();
-  for (uint64_t serial = 1; serial <= 4000; ++serial) {
-    const uint64_t key = 1 + random() % 800;
-    const std::string value = test::Spread(serial << 32, 1 + random() % kMostValue);
-    const std::string before = model.contains(key) ? model[key] : "";
-    std::string after = value;
-    const int until_cut = random() % 3 == 0 ? static_cast<int>(random() % 7) : -1;
-    const auto operate = [&] {
-      if (before.empty()) {
-        ASSERT_EQ(Put(Target()->insert, key, value), POWERCUT_OK);
-      } else if (random() % 2 == 0) {
-        ASSERT_EQ(Put(Target()->update, key, value), POWERCUT_OK);
-      } else {
-        after = "";
-        ASSERT_EQ(table_.Erase(key), POWERCUT_OK);
-      }
-    };
-    const bool done = test::EndsUncut(until_cut, &random, 2, operate, [&] { ASSERT_EQ(table_.Cut(), POWERCUT_OK); });
-    cuts += done ? 0 : 1;
-    const std::string now = table_.Lookup(key);
-    ASSERT_TRUE(now == after || (!done && now == before)) << "operation " << serial;
-    if (now.empty()) {
-      model.erase(key);
-    } else {
-      model[key] = now;
-    }
-    if (serial % 50 != 0) continue;
-    ASSERT_EQ(table_.Damage(), "");
-    for (const auto& [live, expected] : model) ASSERT_EQ(table_.Lookup(live), expected);
-  }
-  EXPECT_GT(cuts, 200);
-  const bool has_log = std::string(std::get<0>(GetParam())) == "transaction";
-  EXPECT_EQ(marks.seen.contains("recover.rolled_back"), has_log);
+  test::WhatWasAcknowledgedSurvives(&items, nullptr, nullptr, /*keys=*/800);
+  EXPECT_EQ(marks.seen.contains("recover.rolled_back"), std::string(kind) == "transaction");
   EXPECT_EQ(marks.seen.contains("recover.split"), true);
 }
 

@@ -64,14 +64,6 @@ bool Table::Overwrite(uint64_t item, Bytes value) {
   return true;
 }
 
-// Is the block there allocated, and large enough for the item that its header describes?
-bool Table::HoldsItem(uint64_t offset) const {
-  const uint64_t bytes = allocator_.BytesOf(offset);
-  if (bytes < sizeof(ItemHeader)) return false;
-  const ItemHeader* header = ItemAt(offset);
-  return options_.Takes(header->key_size, header->value_size) && header->bytes() <= bytes;
-}
-
 // A block that holds no item, or an item that is not durable, has no slot: its bytes are no key of a slot that points
 // to the block.
 bool Table::ReachesItem(uint64_t offset) {

@@ -134,7 +134,7 @@ class Table {
   uint64_t FlushedBytes(uint64_t item, uint64_t old) const;
   powercut_status Replace(Slot* slot, Bytes key, Bytes value);
   bool Overwrite(uint64_t item, Bytes value);
-  bool HoldsItem(uint64_t offset) const;
+  bool HoldsItem(uint64_t offset) const { return options_.IsItem(ItemAt(offset), allocator_.BytesOf(offset)); }
   bool ReachesItem(uint64_t offset);
 
   // transaction.cc

@@ -34,6 +34,11 @@ struct SchemeOptions {
   bool Takes(uint64_t key, uint64_t value) const {
     return TakesKey(key) && value >= least_value_size && value <= value_size;
   }
+  // Whether an allocated block of so many bytes is large enough for the item that its header describes; 0: no block.
+  bool IsItem(const ItemHeader* header, uint64_t block_bytes) const {
+    return block_bytes >= sizeof *header && Takes(header->key_size, header->value_size) &&
+           header->bytes() <= block_bytes;
+  }
 };
 
 }  // namespace powercut

@@ -78,16 +78,17 @@ class Items {
   std::vector<powercut_table*> opened_;
 };
 
-// Operations on 150 keys. One operation in three is cut somewhere; the cut may land in the recovery of an earlier cut
-// as well. An update gives its key a value of another size. `grow` and `shrink`: commands of maintain, or null.
-inline void WhatWasAcknowledgedSurvives(Items* items, const char* grow = nullptr, const char* shrink = nullptr) {
+// Operations on so many keys. A third of them is cut somewhere, and half of the recoveries after a cut are cut again.
+// An update gives its key a value of another size. `grow` and `shrink`: commands of maintain, or null.
+inline void WhatWasAcknowledgedSurvives(Items* items, const char* grow = nullptr, const char* shrink = nullptr,
+                                        uint64_t keys = 150) {
   ASSERT_EQ(items->Format(), POWERCUT_OK);
   ASSERT_EQ(items->Open(), POWERCUT_OK);
   std::map<std::string, std::string> model;
   std::mt19937_64 random(11);
   uint64_t cuts = 0;
   for (uint64_t serial = 1; serial <= 4000; ++serial) {
-    const uint64_t id = 1 + random() % 150;
+    const uint64_t id = 1 + random() % keys;
     const std::string key = Spread(id, 8 + id % (Items::kMostKey - 7));
     const std::string value = Spread(serial << 32, 1 + random() % Items::kMostValue);
     const powercut_bytes k{key.data(), key.size()}, v{value.data(), value.size()};

@@ -1,5 +1,4 @@
 // Open, for slots that hold items.
-#include <new>
 #include <utility>
 
 #include "targets/level/table.h"
@@ -16,14 +15,7 @@ powercut_status Table::Open(powercut_pool pool, const Options& options, Table** 
   }
   if (!opening.Has(Bug::kLogNotReplayed)) opening.ReplayLog();
   opening.Settle();
-  auto* table = new (std::nothrow) Table(std::move(opening));
-  if (table == nullptr) return POWERCUT_FULL;
-  if (options.concurrent && !table->Share()) {
-    delete table;
-    return POWERCUT_FULL;
-  }
-  *out = table;
-  return POWERCUT_OK;
+  return HandOut(std::move(opening), out);
 }
 
 }  // namespace powercut::level

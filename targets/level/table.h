@@ -9,6 +9,8 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <new>
+#include <utility>
 
 #include "powercut/target.h"
 #include "targets/common/pool_allocator.h"
@@ -236,6 +238,14 @@ class Table {
   void ReplayLog();         // undo_log.cc
   // From now on operations lock. False: no memory.
   bool Share();  // slots.cc
+  // The end of an open: gives away the opened table, which threads may use where the options say so.
+  template <typename Opened>
+  static powercut_status HandOut(Opened&& opening, Opened** out) {
+    std::unique_ptr<Opened> table(new (std::nothrow) Opened(std::move(opening)));
+    if (table == nullptr || (table->options().concurrent && !table->Share())) return POWERCUT_FULL;
+    *out = table.release();
+    return POWERCUT_OK;
+  }
 
   // The allocator beside other threads: a resize holds all stripes, but an item is made without any.
   uint8_t* MemoryLock() const { return Geometry::kAtomicSlots && locks_ != nullptr ? locks_->memory() : nullptr; }

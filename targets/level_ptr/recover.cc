@@ -1,6 +1,5 @@
 // Format and open. Recovery finds the slots of an item by the key in the item, so that no slot is read for its own
 // sake.
-#include <new>
 #include <utility>
 
 #include "targets/level_ptr/table.h"
@@ -23,21 +22,7 @@ powercut_status Table::Open(powercut_pool pool, const Options& options, Table** 
     return POWERCUT_CORRUPT;
   }
   opening.Settle();
-  auto* table = new (std::nothrow) Table(std::move(opening));
-  if (table == nullptr) return POWERCUT_FULL;
-  if (options.concurrent && !table->Share()) {
-    delete table;
-    return POWERCUT_FULL;
-  }
-  *out = table;
-  return POWERCUT_OK;
-}
-
-bool Table::HoldsItem(uint64_t offset) const {
-  const uint64_t bytes = allocator_.BytesOf(offset);
-  if (bytes < sizeof(ItemHeader)) return false;
-  const ItemHeader* header = geometry_.ItemAt(offset);
-  return options_.Takes(header->key_size, header->value_size) && header->bytes() <= bytes;
+  return HandOut(std::move(opening), out);
 }
 
 // A block that holds no item, or an item that is not durable, has no slot: its bytes are no key of a slot that points

@@ -89,8 +89,9 @@ class Table : public level::Table {
   void SetTokenAsPorted(const level::Place& place, uint8_t token);
   bool PlaceByMovementAsPorted(level::Level* level, uint64_t index, const uint8_t* word);
 
-  // recover.cc: whether an allocated block is large enough for the item that its header describes.
-  bool HoldsItem(uint64_t offset) const;
+  bool HoldsItem(uint64_t offset) const {
+    return options_.IsItem(geometry_.ItemAt(offset), allocator_.BytesOf(offset));
+  }
 };
 
 }  // namespace powercut::level_ptr
