@@ -32,7 +32,7 @@ struct Slot {
   uint64_t value;
 };
 
-// One slot as it was before the transaction that is under way.
+// The slot that the transaction under way changes, with its contents before.
 struct UndoLog {
   uint64_t slot;  // pool offset, stored last; 0: there is no transaction
   Slot before;

@@ -43,7 +43,7 @@ enum class Bug : uint8_t {
   kRecoveryOmitted,           // open does not reconcile the directory
   kRecoveryLastSegment,       // open does not reconcile the last segment
   kLeakSegment,               // open does not free what nobody reaches
-  // Of concurrency=concurrent.
+  // Bugs of concurrency=concurrent.
   kGetUnlocked,             // a get takes no lock of its segment
   kUnlockBeforeCopy,        // a get leaves its segment before it reads the value
   kUnlockBeforeFlush,       // update leaves the segment before its value is durable
@@ -56,7 +56,7 @@ enum class Bug : uint8_t {
   kDirectoryReadEarly,      // operations take the directory from the root, without its lock
   kDirectoryUnlocked,       // splits change the directory without its lock
   kDirectoryUnlockedEarly,  // a split gives the directory back before its commit is durable
-  // Of items out of the slots.
+  // Bugs of items out of the slots.
   kItemUnordered,         // insert, update: the slot points to the item before the item is durable
   kItemFirstLine,         // insert, update: only the first line of an item is flushed
   kItemOldSize,           // update: as many bytes of the new item are flushed as the old one has
@@ -65,12 +65,12 @@ enum class Bug : uint8_t {
   kOverwriteBytes,        // update: a value that fits is overwritten in place, its length last
   kItemUpdateFreesFirst,  // update: the old item is freed before the slot points to the new one
   kItemEraseFreesFirst,   // erase: the item is freed before its slot is
-  // Of items=transaction.
+  // Bugs of items=transaction.
   kLogUnordered,     // the slot changes before the log is durable
   kLogClearedEarly,  // the log is cleared before the change is durable
   kLogNotReplayed,   // open does not undo the change in the log
   kLogShared,        // threads use the log at the same time
-  // Of hash=double.
+  // Bugs of hash=double.
   kSplitProbesAgain,  // split: items look for a slot again, and those that find none are dropped
   kCount
 };

@@ -10,7 +10,7 @@ Table::Change::Change(Table* table, Slot* slot) : table_(table) {
   if (!IsLogged()) return;
   SKIP_IF (Bug::kLogShared) guard_.Lock(table_->LockOf(&Locks::log));
   UndoLog* log = table_->log();
-  // One line: the offset is never durable without the slot's contents.
+  // Offset and contents share a line: the offset is never durable without the slot's contents.
   log->before = *slot;
   pmem::atomic_store(&log->slot, table_->OffsetOf(slot));
   SKIP_IF (Bug::kLogUnordered) pmem::persist(log, sizeof *log);

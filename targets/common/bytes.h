@@ -28,7 +28,7 @@ struct ItemHeader {
   uint32_t key_size, value_size;
 
   uint64_t bytes() const { return sizeof *this + uint64_t{key_size} + value_size; }  // of the whole item
-  // Of the header in the pool; a copy of a header has no bytes behind it.
+  // The bytes behind a header in the pool. A copy of a header has none.
   uint8_t* data() { return reinterpret_cast<uint8_t*>(this + 1); }
   const uint8_t* data() const { return reinterpret_cast<const uint8_t*>(this + 1); }
   Bytes key() const { return {data(), key_size}; }

@@ -32,14 +32,14 @@ enum class Bug : uint8_t {
   kLocksKept,              // recovery of a segment does not reset the bucket locks
   kCloseWithoutWriteback,  // close sets the clean marker and writes nothing else back
   kLeakNewSegment,         // open does not free what nobody reaches
-  // Of items=pointer: items of several sizes show them.
+  // Bugs of items=pointer: items of several sizes show them.
   kItemUnordered,   // insert, update: the record is durable before its item is
   kItemFirstLine,   // insert, update: an item's first line alone is flushed
   kItemFreedFirst,  // update: the old item is freed before the pointer is switched
   kGrownInPlace,    // update: where the block has room, the longer size comes first, then the bytes
   kShrunkInPlace,   // update: the bytes of a shorter value are written over the old ones, then its size
   kSizeUnflushed,   // update: the same, and the size is not flushed
-  // Of concurrency=concurrent.
+  // Bugs of concurrency=concurrent.
   kReadLocked,              // a lookup reads buckets that are locked
   kReadUnchecked,           // a lookup does not look at the versions again
   kMissUnchecked,           // a lookup that finds nothing does not

@@ -34,7 +34,7 @@ enum class Bug : uint8_t {
   kLogNotReplayed,       // open ignores the undo log
   kHeaderNotFlushed,     // format flushes the address of a local
   kLeakNewLevel,         // open does not free what nobody reaches
-  // Of concurrency=concurrent: only threads can show them.
+  // Bugs of concurrency=concurrent: only threads can show them.
   kTokenNotAtomic,     // a token is set by a load and a store of the header that its bucket shares
   kLookupUnlocked,     // search takes no lock
   kUnlockBeforeCopy,   // search lets go of its locks before it copies the value
@@ -64,7 +64,7 @@ enum class ItemBug : uint8_t {
   kOverwriteLength,   // update: a value that fits is written over the old one, its length first
   kOverwriteBytes,    // update: a value that fits is written over the old one, its length last
   kItemsNotSwept,     // open does not free items that no slot points to
-  // Of concurrency=concurrent.
+  // Bugs of concurrency=concurrent.
   kInsertNotUnique,    // insert lets go of its key between looking for it and placing it
   kValueUnlocked,      // search lets go of its locks before it copies the value
   kAllocatorUnlocked,  // two threads may allocate at the same time
