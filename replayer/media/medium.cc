@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
+#include "replayer/media/media.h"
 #include "replayer/media/pool_calls.h"
 
 namespace powercut {

@@ -44,11 +44,6 @@ struct Medium {
   std::string model_names() const;
 };
 
-// Each medium's folder defines the function of its name.
-#define MEDIUM(name) const Medium& name##_medium();
-#include "replayer/media/media.def"
-#undef MEDIUM
-
 // All media, in the order of the table. A run that names no medium has the first one.
 std::span<const Medium* const> media();
 // Returns null if no medium is of this kind.

@@ -10,7 +10,7 @@
 #include <bit>
 
 #include "powercut/target.h"
-#include "replayer/media/medium.h"
+#include "replayer/media/media.h"
 #include "replayer/media/pool_calls.h"
 
 namespace powercut {

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "powercut/target.h"
-#include "replayer/media/medium.h"
+#include "replayer/media/media.h"
 
 namespace powercut {
 namespace {

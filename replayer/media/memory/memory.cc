@@ -3,7 +3,7 @@
 #include <array>
 
 #include "powercut/target.h"
-#include "replayer/media/medium.h"
+#include "replayer/media/media.h"
 #include "replayer/media/pool_calls.h"
 
 namespace powercut {
