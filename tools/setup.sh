@@ -86,7 +86,7 @@ install_python() {
 }
 
 install_locked() {
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$1" ||
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r "$1" ||
     fail "pip could not install $1. Its message is above; mend it and run 'make setup' again."
 }
 

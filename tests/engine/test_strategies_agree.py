@@ -36,7 +36,7 @@ from tests.scenario_texts import scenario_text
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("real_engine")]
 
 #: Scenarios whose recovery stores so much that the eager reference takes seconds to hours with a cut inside it:
-#: every resize that a cut interrupts is finished by recovery. In the quick test they are compared without one.
+#: every resize that a cut interrupts is finished by recovery. The long test alone compares them.
 COSTLY = frozenset(
     {
         "always_logged",
@@ -132,7 +132,7 @@ def merging() -> Iterator[pytest.param]:
         for item in core_of(name):
             for variant in VARIANTS:
                 subject = Subject(scenario=item, target=name, variant=variant)
-                quick = item.name == "map_churn" or in_short(subject)
+                quick = (item.name == "map_churn" and variant == "hardened") or in_short(subject)
                 yield pytest.param(subject, id=f"{name}-{subject.id}", marks=() if quick else pytest.mark.long)
     for subject in planted_bugs():
         marks = () if subject.toggle in SHORT_TOGGLES else pytest.mark.long
@@ -165,12 +165,11 @@ def cases() -> Iterator[pytest.param]:
 def quick(case: Case) -> bool:
     """One variant, and of the rest what exercises something of its own."""
     subject = case.subject
-    if subject.toggle or subject.target != "level":
-        return case.model == "adr" and case.nested == (0 if subject.scenario.name in COSTLY | TOO_COSTLY else 1)
-    if subject.variant != "hardened":
+    if case.nested == 0 or subject.scenario.name in COSTLY:
         return False
-    deepest = 0 if subject.scenario.name in COSTLY | TOO_COSTLY else 1
-    return case.nested == deepest and (case.model == "adr" or subject.scenario.name in FEW)
+    if subject.toggle or subject.target != "level":
+        return case.model == "adr"
+    return subject.variant == "hardened" and (case.model == "adr" or subject.scenario.name in FEW)
 
 
 @pytest.mark.parametrize("case", list(cases()))

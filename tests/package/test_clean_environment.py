@@ -50,9 +50,13 @@ class Environment:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", self._bin.parent], check=True)
 
     def install(self, pins: Path, *packages: str) -> None:
-        """The pip of this Python installs them, which has downloaded most of what they need before."""
+        """The pip of this Python installs the packages; it has downloaded most of what they need before.
+
+        The first import compiles a module, and commands import one module in ten.
+        """
         pip = (sys.executable, "-m", "pip", "--python", str(self._bin / "python"), "--disable-pip-version-check")
-        subprocess.run([*pip, "install", "--quiet", "-c", str(pins), *packages], check=True, stdin=subprocess.DEVNULL)
+        install = [*pip, "install", "--quiet", "--no-compile", "-c", str(pins), *packages]
+        subprocess.run(install, check=True, stdin=subprocess.DEVNULL)
 
     def run(self, *words: str, code: int = 0, folder: str = ".") -> str:
         """Both outputs of a command, which must end with the exit code `code`."""

@@ -104,13 +104,13 @@ class Misuse:
 TX, ATOMIC = MAPS
 NOT_ALLOCATED = "is no allocated object"
 QUICK = (
-    Misuse(map=TX, bug="value-not-flushed", operation="update 1 11", invariant="lost-item",
-           says="'1=11' is missing, and there is '1=10'", line="D_RW(entry)->value = value;"),
     # Its store is the first after a jump that Valgrind has followed; it was placed where the jump is.
     Misuse(map=ATOMIC, bug="mark-not-persisted", operation="insert 9 90", invariant="recovery-failed",
            says="counts 2 items and holds 3", line="root->count_uncertain = 1;"),
 )  # fmt: skip
 LONG = (
+    Misuse(map=TX, bug="value-not-flushed", operation="update 1 11", invariant="lost-item",
+           says="'1=11' is missing, and there is '1=10'", line="D_RW(entry)->value = value;"),
     Misuse(map=ATOMIC, bug="drain-dropped", operation="update 1 11", invariant="lost-item",
            says="'1=11' is missing, and there is '1=10'", line="*field = value;"),
     Misuse(map=ATOMIC, bug="constructor-not-persisted", operation="insert 9 90", invariant="recovery-failed",

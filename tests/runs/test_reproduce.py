@@ -56,16 +56,22 @@ def with_options(finding: Json, *, model: str = "adr", atoms: str = "any") -> Js
 def story(finding: Json) -> Json:
     """A finding without the parts that a replay does not share. One is the engine's own frames below the target's in a
     stack. The other is the number of candidates of a line after a second cut when its content at the first was open."""
-    kept = copy.deepcopy(finding)
-    kept.pop("engine", None)
-    if kept["fault"]:
-        del kept["fault"]["stack"][1:]
-    for nested in kept["nested_image"]:
-        for store in nested["recovery_stores"]:
-            del store["stack"][1:]
-        for line in nested["lines"]:
-            del line["candidates"]
+    kept = {key: value for key, value in finding.items() if key != "engine"}
+    if finding["fault"]:
+        kept["fault"] = _own_frame_alone(finding["fault"])
+    kept["nested_image"] = [
+        {
+            **nested,
+            "recovery_stores": [_own_frame_alone(store) for store in nested["recovery_stores"]],
+            "lines": [{key: value for key, value in line.items() if key != "candidates"} for line in nested["lines"]],
+        }
+        for nested in finding["nested_image"]
+    ]
     return kept
+
+
+def _own_frame_alone(raw: Json) -> Json:
+    return {**raw, "stack": raw["stack"][:1]}
 
 
 def assert_all_replay(trace: Path, exploration: Exploration, **options: str) -> None:

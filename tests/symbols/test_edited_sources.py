@@ -90,7 +90,7 @@ def places(runs: list[dict[str, Any]]) -> dict[str, set[int]]:
 
 
 @pytest.mark.parametrize(
-    "name", [*(name for name in CASES if name != "level"), pytest.param("level", marks=pytest.mark.long)]
+    "name", ["patterns", *(pytest.param(name, marks=pytest.mark.long) for name in CASES if name != "patterns")]
 )
 def test_an_edit_beside_findings_leaves_them_known(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require_engine()

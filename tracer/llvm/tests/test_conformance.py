@@ -157,7 +157,11 @@ def update(program: Program, traces: dict[str, str]) -> None:
         common.with_suffix(f".{level}.txt").write_text(trace, encoding="utf-8")
 
 
-@pytest.mark.parametrize("clang", CLANGS)
+@pytest.mark.parametrize(
+    "clang",
+    # The oldest and the newest one in the quick test.
+    [name if name in (CLANGS[0], CLANGS[-1]) else pytest.param(name, marks=pytest.mark.long) for name in CLANGS],
+)
 @pytest.mark.parametrize("source", PROGRAMS, ids=lambda source: source.stem)
 def test_trace(
     source: Path,
