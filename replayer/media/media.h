@@ -1,5 +1,5 @@
-// The media of media.def, each by the function of its name. A new medium compiles the files anew that include this header: the
-// table (medium.cc) and the media's own folders.
+// The media of media.def, each by the function of its name. A new medium compiles the files anew that include this
+// header: the table (medium.cc) and the media's own folders.
 #ifndef POWERCUT_REPLAYER_MEDIA_MEDIA_H_
 #define POWERCUT_REPLAYER_MEDIA_MEDIA_H_
 
