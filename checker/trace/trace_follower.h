@@ -83,7 +83,7 @@ class TraceFollower {
   bool next() {
     return next([](const Event&) {});
   }
-  // The trace cannot be read on, or its history is beyond what is followed.
+  // Returns why the walk ended early: the trace cannot be read, or its history is beyond what is followed.
   std::optional<TraceError> error() const {
     if (reader_->error() || !history_.tables_lost()) return reader_->error();
     return TraceError{

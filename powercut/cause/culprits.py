@@ -32,7 +32,7 @@ from powercut.cause.trace_view import LINE, TraceEvent, TraceView
 from powercut_records import finding
 from powercut_records.finding import FindingRecord
 
-#: Most lines of a set, and most images of one question.
+#: The largest set of lines that is tried, and the most images of one question.
 LARGEST_SET = 3
 MOST_IMAGES = 4000
 #: How many crash points are looked at on each side of the cut.

@@ -215,7 +215,7 @@ class _Search:
         return ("order" if mended else "unexplained"), best
 
     def mended_alone(self, culprits: Culprits, view: TraceView, known: set[Class], base: RunRecord) -> _Attempt | None:
-        """A fix after which this finding is gone, and all that remains are other bugs of its kind; None without one.
+        """Returns a fix after which this finding is gone and only other bugs of its kind remain; else None.
 
         Another bug was there before, and loses other stores. A finding belongs to this bug if only the fix has brought
         it, or if it loses a store that the fix is about. For example, B before A mends one half of what must be atomic,

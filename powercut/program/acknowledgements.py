@@ -23,7 +23,7 @@ _SHOWN = 3
 
 
 def pattern(text: str) -> re.Pattern[str]:
-    """The expression of --ack. UsageError when it is none."""
+    """Returns the expression of --ack, compiled. Raises UsageError for a text that is no expression."""
     try:
         compiled = re.compile(text)
     except re.error as error:

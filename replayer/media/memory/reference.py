@@ -78,7 +78,7 @@ class Adr(Rules):
         else:
             self.fence(event)
 
-    # Which atoms drag which others along.
+    # The next functions say which atoms persist only together with which other atoms.
 
     def precedes(self, a: Atom, b: Atom) -> bool:
         """True when `b` persisted implies `a` persisted."""
