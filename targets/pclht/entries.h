@@ -45,7 +45,7 @@ class Entries {
 
   Entries(powercut_pool pool, const Options& options) : pool_(pool), options_(options) {}
 
-  bool has_pointers() const { return options_.items == Items::kPointers; }
+  bool has_pointers() const { return options_.items == Items::kPointer; }
   bool is_wide() const { return options_.items == Items::kInline; }
   // A flag says whether the entry is used; without it a key other than 0 does.
   bool has_flags() const { return is_wide() && options_.hardened; }

@@ -27,7 +27,7 @@ struct alignas(pmem::kLine) Bucket {
     // `hardened` with threads counts this. The count matters only to readers of one run, whatever its first value.
     uint64_t state;
   };
-  uint64_t key[kEntries];  // items=pointers: the offset of the item's block
+  uint64_t key[kEntries];  // items=pointer: the offset of the item's block
   uint64_t value[kEntries];
   uint64_t next;  // offset of the next bucket of the chain
 };

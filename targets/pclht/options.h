@@ -11,9 +11,9 @@ namespace powercut::pclht {
 
 // The contents of an entry.
 enum class Items : uint8_t {
-  kWords,     // a key and a value of 8 bytes, as in the authors' code
-  kInline,    // a key and a value of up to 15 bytes: CLHT30 of the paper on TurboHash
-  kPointers,  // a pointer to an item of any size: the port of the authors of clevel hashing
+  kWords,    // a key and a value of 8 bytes, as in the authors' code
+  kInline,   // a key and a value of up to 15 bytes: CLHT30 of the paper on TurboHash
+  kPointer,  // a pointer to an item of any size: the port of the authors of clevel hashing
   kCount
 };
 
@@ -53,7 +53,7 @@ enum class Bug : uint8_t {
   // items=inline:
   kValueInPlace,   // update: the new value overwrites the old one, which is more than one store
   kRoomUnflushed,  // insert, update: the flag names a room before the value in it is durable
-  // items=pointers:
+  // items=pointer:
   kItemUnflushed,        // an item is published before it is durable
   kItemFirstLine,        // of a longer item only the line with its sizes is durable when it is published
   kItemSizesLate,        // the sizes are stored when the item is durable, and not flushed

@@ -65,7 +65,7 @@ TEST_P(PclhtTest, AResizeWithoutRoomChangesNothing) {
 // reopened pools.
 TEST_P(PclhtTest, ValuesOfAnySizeAgreeWithAMap) {
   const powercut_target* target = powercut_target_entry(POWERCUT_TARGET_ABI);
-  TestTable table(target, GetParam(), {{"items", "pointers"}, {"buckets", "1"}}, 16, 200, 64 << 10, 1);
+  TestTable table(target, GetParam(), {{"items", "pointer"}, {"buckets", "1"}}, 16, 200, 64 << 10, 1);
   ASSERT_EQ(table.Format(), POWERCUT_OK);
   ASSERT_EQ(table.Open(), POWERCUT_OK);
   const auto bytes = [](const std::string& text) { return powercut_bytes{text.data(), text.size()}; };

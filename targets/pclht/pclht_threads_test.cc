@@ -177,7 +177,7 @@ TEST(PclhtWordsTest, AResizeWithoutRoomLetsItsClientsGoOn) {
 std::string NameOf(const testing::TestParamInfo<Kind>& kind) { return kind.param.items; }
 
 INSTANTIATE_TEST_SUITE_P(Items, PclhtThreadsTest,
-                         testing::Values(Kind{"words", 8}, Kind{"inline", 15}, Kind{"pointers", 40}), NameOf);
+                         testing::Values(Kind{"words", 8}, Kind{"inline", 15}, Kind{"pointer", 40}), NameOf);
 
 }  // namespace
 }  // namespace powercut::pclht

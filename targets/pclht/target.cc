@@ -25,8 +25,8 @@ powercut_status Table::ParseOptions(const powercut_config& config, Options* out)
   const powercut_status status = ReadOptions(config, "pclht", kOptions, out);
   if (status != POWERCUT_OK) return status;
   switch (out->items) {
-    case Items::kPointers:
-      return CheckSizes(config, "pclht with items=pointers", kSizes);
+    case Items::kPointer:
+      return CheckSizes(config, "pclht with items=pointer", kSizes);
     case Items::kInline:
       if (out->are_mixed())
         return BadConfig(config, "pclht with items=inline takes keys of one size, and values of one");
@@ -45,7 +45,7 @@ void Table::Traits(const Options& options, powercut_traits* out) {
                                   : "one thread; no helper during a resize";
   // zalloc in the authors' code; here a fresh file is zeroes already, and so are the entries of the allocator.
   out->needs_zeroed_pool = 1;
-  if (options.items != Items::kPointers) out->mixed_sizes = out->most_key_size = out->most_value_size = 0;
+  if (options.items != Items::kPointer) out->mixed_sizes = out->most_key_size = out->most_value_size = 0;
 }
 
 POWERCUT_SCHEME_TARGET(

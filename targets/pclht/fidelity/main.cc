@@ -19,7 +19,7 @@ struct Course {
 };
 // clevel (ATC'20), 4.2: the load factor "after every 10K insertions".
 constexpr Course kClevel = {
-    .items = Items::kPointers, .buckets = uint32_t{1} << 14, .inserts = 1'000'000, .step = 10'000};
+    .items = Items::kPointer, .buckets = uint32_t{1} << 14, .inserts = 1'000'000, .step = 10'000};
 // TurboHash (SYSTOR'23), 4.1 and Fig. 10: a capacity of 12 million items, which 2^22 buckets have, 10^8 inserts and a
 // sample after every million. A sixty-fourth of all numbers.
 constexpr Course kTurboHash = {
@@ -59,7 +59,7 @@ void Measure(powercut::fidelity::Figures* figures) {
   figures->Add(
       "clevel (ATC'20), Fig. 6 and 4.2: maximum load factor of P-CLHT", 0.84, growth.peak, "items/slots",
       growth.peak > 0.82 && growth.peak < 0.86,
-      "items=pointers, keys of 15 bytes: 10^6 inserts into 2^14 buckets, the start of the authors' code, sampled every "
+      "items=pointer, keys of 15 bytes: 10^6 inserts into 2^14 buckets, the start of the authors' code, sampled every "
       "10^4; slots of the chained buckets count; reproduced: within 0.02");
   figures->Add("TurboHash (SYSTOR'23), Fig. 10 and 4.5: peak load factor of CLHT30", 0.80, peak, "items/slots",
                peak > 0.75 && peak < 0.85,
