@@ -22,7 +22,7 @@ from powercut.necessity.sites import Site
 from powercut.necessity.unedited_run import UneditedRun, prepare
 from powercut.necessity.verdict import Shown, judge
 from powercut.runs import stopping
-from powercut.runs.applicability import SetAside, set_aside, summary, unjudged
+from powercut.runs.applicability import SetAside, set_aside, summary, unjudged, without_threads
 from powercut.runs.run_request import Context, Request
 
 
@@ -49,16 +49,19 @@ def analyse(
     header: dict[str, Any],
     context: Context,
     jobs: int,
+    patterns: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """The necessity record of one target; the requests are its runs. It is on disk when this returns.
+
+    Scenarios with threads are set aside, unless one of the user's `patterns` names them.
 
     Raises UsageError when a run cannot be recorded. Otherwise whatever is not finished is missing or marked in the
     record, whose `complete` is false then.
     """
     with tempfile.TemporaryDirectory(prefix="powercut-necessity-") as folder:
         analysis = _Analysis(header=header, context=context, folder=Path(folder), progress=progress or Silent())
-        analysis.prepare(requests, jobs=jobs)
+        analysis.prepare(requests, patterns, jobs=jobs)
         analysis.drop_all(jobs=jobs)
         return analysis.write()
 
@@ -78,9 +81,10 @@ class _Analysis:
         self._judged: list[dict[str, Any]] = []
         self._sites: list[Site] = []
 
-    def prepare(self, requests: Sequence[Request], *, jobs: int) -> None:
+    def prepare(self, requests: Sequence[Request], patterns: Sequence[str], *, jobs: int) -> None:
         """Records and explores every run as it is."""
-        self._progress.stage("runs as they are", len(requests))
+        judged, self._aside = without_threads(requests, patterns, command="powercut necessity")
+        self._progress.stage("runs as they are", len(judged))
 
         def one(request: Request) -> dict[str, Any]:
             try:
@@ -90,7 +94,7 @@ class _Analysis:
             self._progress.advanced()
             return {"unedited": found}
 
-        for future in self._carry_out([partial(one, request) for request in requests], jobs=jobs):
+        for future in self._carry_out([partial(one, request) for request in judged], jobs=jobs):
             if (done := self._result(future)) is not None and "unedited" in done:
                 self._unedited_runs.append(done["unedited"])
         for nothing in unjudged(requests, self._aside):

@@ -9,10 +9,12 @@ import pytest
 
 from powercut import necessity
 from powercut.base import paths
+from powercut.base.errors import NotApplicable
 from powercut.base.exit_codes import ExitCode
 from powercut.cli.main import main
 from powercut.engine import options
 from powercut.engine.events import Module
+from powercut.necessity import analysis
 from powercut.necessity import record as records
 from powercut.necessity.drop import Drop, edits
 from powercut.necessity.effects import idle_events
@@ -224,6 +226,22 @@ def test_bad_input(house: Any, capsys: pytest.CaptureFixture[str], arguments: li
     said = capsys.readouterr()
     assert expected in said.err and "Traceback" not in said.err and said.out == ""
     assert not (house.root / ".powercut").exists()
+
+
+def test_scenarios_with_threads_are_set_aside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded: list[Request] = []
+
+    def refuse(request: Request, *_: Any, **__: Any) -> Any:
+        recorded.append(request)
+        raise NotApplicable("not now", next_step="None.", needs="nothing")
+
+    monkeypatch.setattr(analysis, "prepare", refuse)
+    assert main(["necessity", "level:hardened", "--out", str(tmp_path)]) == ExitCode.USAGE
+    assert recorded and all(request.scenario and request.scenario.content.race is None for request in recorded)
+    assert main(["necessity", "level:hardened", "--scenario", "level_threads_*"]) == ExitCode.USAGE
+    assert "need threads, which powercut necessity does not follow" in capsys.readouterr().err
 
 
 def analysed(capsys: pytest.CaptureFixture[str], out: Path, *arguments: str, code: ExitCode = ExitCode.CLEAN) -> Any:

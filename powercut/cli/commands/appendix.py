@@ -127,7 +127,7 @@ def _necessity(
         "command": command_line(selection.target.spelling, variant, patterns, options.described()),
     }
     wanted = requests.for_run([selection], patterns, options=options, explicit=True)
-    record = analysing.analyse(wanted, header=header, context=context, jobs=jobs)
+    record = analysing.analyse(wanted, header=header, context=context, jobs=jobs, patterns=patterns)
     measured.necessity.append(record)
     if not record["sites"]:
         measured.lacks("Necessity", f"{name}:{variant} has no flush and no fence in these scenarios.")

@@ -94,6 +94,7 @@ def necessity(
                     header=header,
                     context=context,
                     jobs=jobs or shared.default_jobs(),
+                    patterns=scenario or [],
                     progress=progress,
                 )
             records.append(made)
