@@ -28,6 +28,7 @@ install(DIRECTORY targets/include/ DESTINATION include COMPONENT powercut
         FILES_MATCHING PATTERN *.h PATTERN *.specs)
 install(FILES docs/words.md DESTINATION share/powercut/docs COMPONENT powercut) # definitions in reports
 install(DIRECTORY scenarios DESTINATION share/powercut COMPONENT powercut FILES_MATCHING PATTERN *.toml)
+install(DIRECTORY replayer/media/files/profiles DESTINATION share/powercut/replayer/media/files COMPONENT powercut)
 install(DIRECTORY targets DESTINATION share/powercut COMPONENT powercut
         FILES_MATCHING PATTERN *.cc PATTERN *.h PATTERN claims.toml PATTERN *_test.cc EXCLUDE PATTERN fidelity EXCLUDE
         PATTERN regression EXCLUDE PATTERN pmdk EXCLUDE)

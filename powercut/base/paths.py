@@ -56,6 +56,11 @@ def scenario_dir() -> Path:
     return home() / "scenarios"
 
 
+def profile_dir() -> Path:
+    """The folder of the profiles of file systems."""
+    return home() / "replayer" / "media" / "files" / "profiles"
+
+
 def include_dir() -> Path:
     """The headers for programs under test, as `<powercut/target.h>`."""
     return _NATIVE / "include" if _INSTALLED else home() / "targets" / "include"

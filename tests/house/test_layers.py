@@ -68,6 +68,7 @@ NATIVE = (
 )
 PYTHON = (
     "base",
+    "models",
     "engine",
     "symbols",
     "scenarios",

@@ -1,0 +1,1 @@
+"""The beliefs about file systems: their switches and their profiles."""
