@@ -32,6 +32,7 @@ VERBS = {
     "faults": Verb("faults", "Inject faults into scenarios, and judge what follows."),
     "report": Verb("report", "Render the reports of an output folder again."),
     "known-bugs": Verb("known_bugs", "Run the bug corpus: every known bug and its fixed twin."),
+    "models": Verb("models", "Print what is believed of a file system, with its sources."),
     "litmus": Verb("litmus", "Run the litmus tests of the persistency models."),
     "audit": Verb("audit", "Compare predictions with plain runs on random images."),
     "fidelity": Verb("fidelity", "Measure the papers' figures that depend on no machine."),
