@@ -18,7 +18,7 @@ from typing import Any
 from powercut.base.errors import UsageError
 from powercut.base.user_files import parse_toml, text_of
 from powercut.litmus.instructions import LINE, Event, Location, event_of, location_of, thread_events_of
-from powercut_records.media import of_model
+from powercut_records.media import MEDIA, of_model
 
 KEYS = {"name", "source", "model", "atoms", "needs", "schedules", "locations", "program", "allowed", "states"}
 PROBE_THREAD = 63  # fences never, so that its non-temporal probes stay pending
@@ -137,7 +137,8 @@ def by_thread(events: Sequence[Event]) -> tuple[tuple[Event, ...], ...]:
 
 def load(media: Path) -> list[LitmusTest]:
     """Every test of every medium in the folder, by name."""
-    tests = [test for path in sorted(media.glob("*/litmus/*.toml")) for test in parse(path)]
+    folders = [media / medium.name / "litmus" for medium in MEDIA]
+    tests = [test for folder in folders for path in sorted(folder.glob("*.toml")) for test in parse(path)]
     if not tests:
         where = str(media / "*" / "litmus")
         raise UsageError("no litmus test (*.toml) here", where=where, next_step="Restore replayer/media.")
