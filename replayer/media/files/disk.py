@@ -140,7 +140,9 @@ class Disk:
             before = inode.sizes[-1].needs
             ends = [at for at in range(old + 1, end) if at % self.page == 0 and at > offset]
             for size in [*ends, end]:
-                inode.sizes.append(Version(size, now, needs=self._needs(inode, before, offset, old, size)))
+                inode.sizes.append(
+                    Version(size, now, call=self.calls, needs=self._needs(inode, before, offset, old, size))
+                )
 
     def _needs(
         self, inode: Inode, before: tuple[tuple[int, int], ...], offset: int, old: int, size: int

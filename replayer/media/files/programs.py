@@ -12,6 +12,7 @@ from .calls import ROOT, Call, CallError
 from .language import SECTOR, LanguageError, Reader
 
 MOST_LINES, MOST_SECTORS, MOST_OPERATIONS = 7, 3, 5
+MOST_TRIES = 4  # for each line that is wanted; a line that no program can have is dropped
 NAMES = ("a", "b", "d/a")
 STARTS = ("a=A d/", "a=AB b=C d/", "d/ d/a=A", "a=A b==a d/", "d/", "a=A d/ e/ e/a=B")
 LINES = (
@@ -29,7 +30,7 @@ LINES = (
         "fsync {f}",
         "fsync t",
     ),
-    *("sync", "begin", "end"),
+    *("sync", "begin", "end", "creat b", "append b {x}{y}", "rename b a", "rename b a"),
 )
 
 
@@ -49,10 +50,13 @@ def generate(random: Random) -> Program:
     lines: list[str] = []
     calls = _calls(start, lines, page)
     assert calls is not None
-    for number in range(random.randint(1, MOST_LINES)):
-        letter = "STUVWXYZ"[number]
+    wanted = random.randint(2, MOST_LINES)
+    for _ in range(MOST_TRIES * wanted):
+        if len(lines) == wanted:
+            break
         words = {"n": random.choice(NAMES), "m": random.choice(NAMES), "f": random.choice((".", "d", "e"))}
-        line = random.choice(LINES).format(x=letter, y="LMNOPQRK"[number], o=random.randrange(MOST_SECTORS), **words)
+        letters = {"x": "STUVWXYZ"[len(lines)], "y": "LMNOPQRK"[len(lines)], "o": random.randrange(MOST_SECTORS)}
+        line = random.choice(LINES).format(**words, **letters)
         grown = _calls(start, [*lines, line], page)
         if grown is not None:
             lines, calls = [*lines, line], grown

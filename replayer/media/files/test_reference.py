@@ -11,15 +11,17 @@ import pytest
 
 from powercut.models import profiles
 from powercut.models.switches import Switches
+from replayer.media.files import trees
 from replayer.media.files.calls import Call, split_all
 from replayer.media.files.disk import Disk
 from replayer.media.files.language import SECTOR, text_of
+from replayer.media.files.machine import Machine
 from replayer.media.files.programs import Plain, Program, generate
 from replayer.media.files.reference import TAKES_AWAY, answer, crash_points
 from replayer.media.files.trees import Tree, legal_trees
 
 NAMES = profiles.names()
-QUICK, LONG = 40, 10_000
+QUICK, LONG = 60, 10_000
 POSIX = profiles.named("posix").switches
 
 
@@ -44,11 +46,11 @@ def begin_of(program: Program) -> int:
 
 
 def check(program: Program, switches: Switches) -> None:
-    trees = instants(program, switches)
+    found = instants(program, switches)
     effects = split_all(program.calls)
     start = begin_of(program)
     # A sync only takes trees away, where nothing overtakes; any other call only adds some.
-    for effect, (before, after) in zip(effects[start:], list(pairwise(trees))[start:], strict=True):
+    for effect, (before, after) in zip(effects[start:], list(pairwise(found))[start:], strict=True):
         if effect.op not in TAKES_AWAY:
             assert before <= after, effect
         elif switches.order != "synced" or effect.op == "sync-all":
@@ -57,14 +59,14 @@ def check(program: Program, switches: Switches) -> None:
     plain = Plain()
     for call in program.calls:
         plain.apply(call)
-    assert plain.text() in {text_of(tree) for tree in trees[-1]}
+    assert plain.text() in {text_of(tree) for tree in found[-1]}
     # The profile is no weaker than posix.
-    for ours, theirs in zip(trees[start:], instants(program, weakest(switches))[start:], strict=True):
+    for ours, theirs in zip(found[start:], instants(program, weakest(switches))[start:], strict=True):
         assert ours <= theirs
-    check_crash_points(program, switches, trees)
+    check_crash_points(program, switches, found)
 
 
-def check_crash_points(program: Program, switches: Switches, trees: list[frozenset[Tree]]) -> None:
+def check_crash_points(program: Program, switches: Switches, all_trees: list[frozenset[Tree]]) -> None:
     """No instant has a tree that the next crash point lacks."""
     place, numbers = 0, []  # of each call, the instants before, during and after
     for call in program.calls:
@@ -75,13 +77,13 @@ def check_crash_points(program: Program, switches: Switches, trees: list[frozens
         (numbers[point.index][point.side], point)
         for point in crash_points(program.calls, switches, sector=SECTOR, page=program.page)
     ]
-    assert points[-1][0] == len(trees) - 1
-    for number, found in enumerate(trees):
+    assert points[-1][0] == len(all_trees) - 1
+    for number, found in enumerate(all_trees):
         following = next(point for at, point in points if at >= number)
         if number >= begin_of(program):
             assert found <= following.trees
     for at, point in points:
-        assert point.trees == trees[at]
+        assert point.trees == all_trees[at]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -115,6 +117,48 @@ def test_random_programs_have_every_call() -> None:
     }
     assert {what for _, _, what, _ in seen} == {"file", "data", "range", "started"}
     assert {mode for *_, mode in seen} == {"extend", "keep", "punch", "zero"}
+
+
+def _machine(name: str, seeds: range) -> None:
+    """The machine's trees are exactly the legal ones, after every call."""
+    switches = profiles.named(name).switches
+    for seed in seeds:
+        program = generate(Random(seed))
+        machine = Machine(Disk(switches, sector=SECTOR, page=program.page))
+        for effect in split_all(program.calls[: begin_of(program)]):
+            machine.disk.apply(effect)
+        for effect in split_all(program.calls[begin_of(program) :]):
+            machine.apply(effect)
+            assert machine.trees() == legal_trees(machine.disk), f"seed {seed} under {name}, {effect}\n{program}"
+
+
+#: File systems in one order whose data have no order: the machine plays no other.
+JOURNALS = ("ext4", "xfs", "ext4-noauto", "ext4-writeback")
+
+
+@pytest.mark.parametrize("name", JOURNALS)
+def test_a_machine_that_commits_at_random_leaves_the_legal_trees(name: str) -> None:
+    _machine(name, range(1000, 1060))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", JOURNALS)
+def test_a_machine_that_commits_at_random_leaves_the_legal_trees_of_many_programs(name: str) -> None:
+    _machine(name, range(1000, 3000))
+
+
+@pytest.mark.parametrize(
+    ("rule", "broken"),
+    [
+        ("is_on_disk", lambda bound, at, chosen: False),
+        ("replacements", lambda disk, number, chosen: iter(())),
+        ("legal_sizes", lambda disk, inode, number, chosen: list(range(inode.size_floor, len(inode.sizes)))),
+    ],
+)
+def test_the_machine_notices_a_rule_that_is_wrong(rule: str, broken: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, rule, broken)
+    with pytest.raises(AssertionError, match="seed"):
+        _machine("ext4", range(1170, 1200))
 
 
 @pytest.mark.parametrize("name", NAMES)
