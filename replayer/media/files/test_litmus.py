@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from powercut.litmus import litmus
 from powercut.models import profiles
 from powercut.models.switches import CHOICES
 from replayer.media.files.language import LanguageError, Reader, expand, program
@@ -105,6 +108,17 @@ def test_a_malformed_test_is_refused(tmp_path: Path, old: str, new: str, complai
     with pytest.raises(ValueError, match=r"^t\.toml, t") as caught:
         load(tmp_path)
     assert complaint in str(caught.value)
+
+
+def test_powercut_litmus_judges_files_by_the_reference() -> None:
+    assert litmus.check_files() == ([], len(TESTS))
+
+
+def test_powercut_litmus_tells_what_failed() -> None:
+    answers = [json.dumps({"tests": 2, "faults": [["t", f"wrong under {name}"]]}) for name in NAMES]
+    liar = [sys.executable, "-c", "import sys; print(*sys.argv[1:], sep='\\n')", *answers]
+    failures, count = litmus.check_files(liar)
+    assert count == 2 and [failure.message for failure in failures] == [f"wrong under {name}" for name in NAMES]
 
 
 def test_no_two_tests_have_one_name(tmp_path: Path) -> None:
