@@ -101,7 +101,7 @@ def crash_points(
         for number, effect in enumerate(split(call)):
             if effect.op in TAKES_AWAY and _raises(disk, effect):
                 yield point("during" if number else "before", index)
-                changed = False
+                changed = switches.order == "synced"  # there a sync may add trees
             disk.apply(effect)
             changed = changed or effect.op not in (*TAKES_AWAY, "begin", "end", "attributes")
         if call.op == "end" or index == len(calls) - 1:

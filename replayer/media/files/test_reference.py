@@ -67,7 +67,9 @@ def check(program: Program, switches: Switches) -> None:
 
 
 def check_crash_points(program: Program, switches: Switches, all_trees: list[frozenset[Tree]]) -> None:
-    """No instant has a tree that the next crash point lacks."""
+    """Each instant's trees are those of a crash point with no more begun operations, and no fewer ended ones."""
+    begun = [effect.op == "begin" for effect in split_all(program.calls)]
+    ended = [effect.op == "end" for effect in split_all(program.calls)]
     place, numbers = 0, []  # of each call, the instants before, during and after
     for call in program.calls:
         count = len(split_all([call]))
@@ -78,10 +80,10 @@ def check_crash_points(program: Program, switches: Switches, all_trees: list[fro
         for point in crash_points(program.calls, switches, sector=SECTOR, page=program.page)
     ]
     assert points[-1][0] == len(all_trees) - 1
-    for number, found in enumerate(all_trees):
-        following = next(point for at, point in points if at >= number)
-        if number >= begin_of(program):
-            assert found <= following.trees
+    for number in range(begin_of(program), len(all_trees)):
+        stricter = [(at, point) for at, point in points if sum(begun[:at]) <= sum(begun[:number])]
+        here = [point for at, point in stricter if sum(ended[:at]) >= sum(ended[:number])]
+        assert any(all_trees[number] <= point.trees for point in here), f"instant {number}"
     for at, point in points:
         assert point.trees == all_trees[at]
 
