@@ -1,6 +1,7 @@
 // `powercut-engine dump`: a trace as people (text), programs (json) or the conformance suite (--normal) read it.
 // Text goes to standard output as it is, without an event stream around it; json is an event stream with one
 // "trace_event" a record and a last "dumped".
+#include <absl/strings/escaping.h>
 #include <absl/strings/str_cat.h>
 
 #include <cstdio>
@@ -29,7 +30,41 @@ std::string flags_text(uint8_t flags) {
   return text;
 }
 
+std::string printable(std::span<const uint8_t> bytes) {
+  return absl::CEscape(std::string(bytes.begin(), bytes.end()));
+}
+
+std::string tree_call_text(const Event& event) {
+  const auto call = static_cast<TreeCall>(event.code);
+  std::string text = name_of(call);
+  for (const TreeField field : fields_of(call)) {
+    switch (field) {
+      case TreeField::kInode:
+        absl::StrAppend(&text, " inode ", event.pool);
+        break;
+      case TreeField::kFlags:
+        absl::StrAppend(&text, " flags ", event.flags);
+        break;
+      case TreeField::kPlace:
+        absl::StrAppend(&text, has_bytes(call) || has_range(call) ? " at " : " folder ", event.addr);
+        break;
+      case TreeField::kSize:
+        absl::StrAppend(&text, call == TreeCall::kRename ? " folder " : " size ", event.size);
+        break;
+      case TreeField::kName:
+        absl::StrAppend(&text, " '", printable(event.key), "'");
+        break;
+      case TreeField::kValue:
+        absl::StrAppend(&text, has_bytes(call) ? absl::StrCat(" ", event.value.size(), " bytes ", hex(event.value))
+                                               : absl::StrCat(" '", printable(event.value), "'"));
+        break;
+    }
+  }
+  return event.text.empty() ? text : absl::StrCat(text, " by ", std::string(event.text));
+}
+
 std::string detail(const Event& event) {
+  if (event.kind == kTreeCall) return tree_call_text(event);
   switch (event.kind) {
     case EventKind::kStore:
     case EventKind::kNtStore:
@@ -91,9 +126,39 @@ std::string stack_text(const TraceReader& reader, uint32_t id) {
   return text;
 }
 
+// Names are bytes, and are told in hex.
+void add_tree_call(const Event& event, Json& json) {
+  const auto call = static_cast<TreeCall>(event.code);
+  json["call"] = name_of(call);
+  json["by"] = event.text;
+  for (const TreeField field : fields_of(call)) {
+    switch (field) {
+      case TreeField::kInode:
+        json["inode"] = event.pool;
+        break;
+      case TreeField::kFlags:
+        json["flags"] = event.flags;
+        break;
+      case TreeField::kPlace:
+        json[has_bytes(call) || has_range(call) ? "offset" : "folder"] = event.addr;
+        break;
+      case TreeField::kSize:
+        json[call == TreeCall::kRename ? "new_folder" : "size"] = event.size;
+        break;
+      case TreeField::kName:
+        json["name"] = hex(event.key);
+        break;
+      case TreeField::kValue:
+        json[call == TreeCall::kRename ? "new_name" : "bytes"] = hex(event.value);
+        break;
+    }
+  }
+}
+
 Json event_json(const TraceReader& reader, const Event& event) {
   Json json = {
       {"event", "trace_event"}, {"index", event.index}, {"kind", name_of(event.kind)}, {"thread", event.thread}};
+  if (event.kind == kTreeCall) add_tree_call(event, json);
   switch (event.kind) {
     case EventKind::kStore:
     case EventKind::kNtStore:
@@ -168,6 +233,7 @@ int dump_text(const std::string& trace, bool normal) {
   auto opened = open_trace(trace);
   if (!opened) return fail_in_text(opened.error());
   TraceReader* reader = opened->get();
+  reader->take_tree_calls();
   NormalForm form;
   Event event;
   while (reader->next(&event)) {
@@ -190,6 +256,7 @@ int dump_json(const std::string& trace) {
   auto opened = open_trace(trace);
   if (!opened) return events.error(opened.error());
   TraceReader* reader = opened->get();
+  reader->take_tree_calls();
   Event event;
   while (reader->next(&event)) events.emit(event_json(*reader, event));
   if (reader->error()) return events.error(usage_error(*reader->error()));

@@ -1,6 +1,7 @@
 #include "tracer/format/decoder.h"
 
 #include "tracer/format/layout.h"
+#include "tracer/format/tree_calls.h"
 
 namespace powercut {
 
@@ -140,6 +141,41 @@ bool RecordDecoder::file_call(Event* out) {
   return out->addr + out->size >= out->addr || fail("a write wraps around the file");
 }
 
+bool RecordDecoder::tree_call(Event* out) {
+  if (!byte(&out->code)) return false;
+  if (out->code > static_cast<uint8_t>(kLastTreeCall)) return fail("unknown kind of call on a tree");
+  const auto call = static_cast<TreeCall>(out->code);
+  for (const TreeField field : fields_of(call)) {
+    bool read = false;
+    switch (field) {
+      case TreeField::kInode:
+        read = varint(&out->pool);
+        break;
+      case TreeField::kFlags:
+        read = byte(&out->flags);
+        break;
+      case TreeField::kPlace:
+        read = varint(&out->addr);
+        break;
+      case TreeField::kSize:
+        read = varint(&out->size);
+        break;
+      case TreeField::kName:
+        read = bytes(kMaxText, &out->key);
+        break;
+      case TreeField::kValue:
+        read = bytes(kMaxOperationBytes, &out->value);
+        break;
+    }
+    if (!read) return false;
+  }
+  if (has_bytes(call)) out->size = out->value.size();
+  if ((has_bytes(call) || has_range(call)) && out->addr + out->size < out->addr) {
+    return fail("a call on a tree wraps around its file");
+  }
+  return text(kMaxText, &out->text);
+}
+
 bool RecordDecoder::event(uint8_t first, Event* out) {
   uint8_t type = first & kTypeMask;
   uint8_t bits = (first >> kBitsShift) & 3;
@@ -163,6 +199,7 @@ bool RecordDecoder::event(uint8_t first, Event* out) {
     out->stack = static_cast<uint32_t>(stack);
   }
   if (code) stack_ = out->stack;
+  if (type == kTreeCallRecord) return (bits == 0 || fail("a record has unknown bits")) && tree_call(out);
   if (type == kFileCallRecord) return (bits == 0 || fail("a record has unknown bits")) && file_call(out);
 
   switch (out->kind) {

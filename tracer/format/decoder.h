@@ -58,6 +58,7 @@ class RecordDecoder {
   bool bytes(size_t max, std::span<const uint8_t>* out);
   bool text(size_t max, std::string_view* out);
   bool store(uint8_t form, Event* out);
+  bool tree_call(Event* out);
   bool file_call(Event* out);
   bool event(uint8_t first, Event* out);
   bool define_module();

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tracer/format/layout.h"
+#include "tracer/format/tree_calls.h"
 
 namespace powercut {
 
@@ -162,9 +163,38 @@ void RecordEncoder::file_call(const Event& event) {
   }
 }
 
+void RecordEncoder::tree_call(const Event& event) {
+  head(kTreeCallRecord, 0, event);
+  put(event.code);
+  for (const TreeField field : fields_of(static_cast<TreeCall>(event.code))) {
+    switch (field) {
+      case TreeField::kInode:
+        at_ = put_varint(at_, event.pool);
+        break;
+      case TreeField::kFlags:
+        put(event.flags);
+        break;
+      case TreeField::kPlace:
+        at_ = put_varint(at_, event.addr);
+        break;
+      case TreeField::kSize:
+        at_ = put_varint(at_, event.size);
+        break;
+      case TreeField::kName:
+        bytes(event.key);
+        break;
+      case TreeField::kValue:
+        bytes(event.value);
+        break;
+    }
+  }
+  text(event.text);
+}
+
 void RecordEncoder::event(const Event& event) {
   uint8_t type = static_cast<uint8_t>(event.kind);
   if (event.kind == kFileCall) return file_call(event);
+  if (event.kind == kTreeCall) return tree_call(event);
   switch (event.kind) {
     case EventKind::kStore:
     case EventKind::kNtStore: {

@@ -33,6 +33,7 @@ class RecordEncoder {
     uint32_t frame = 0, number = 0, offset = 0, size = 0;
   };
 
+  void tree_call(const Event& event);
   void file_call(const Event& event);
   void head(uint8_t type, uint8_t bits, const Event& event);
   void address(uint64_t addr);

@@ -6,6 +6,7 @@
 
 #include "tracer/format/layout.h"
 #include "tracer/format/test_traces.h"
+#include "tracer/format/tree_calls.h"
 
 namespace {
 
@@ -45,6 +46,12 @@ int main(int argc, char** argv) {
     event.flags = kStoreContinues;
     writer->append(event);
     event.flags = 0;
+  }
+  for (uint8_t call = 0; call <= static_cast<uint8_t>(kLastTreeCall); ++call) {
+    event.kind = kTreeCall;
+    event.code = call;
+    event.size = event.value.size();
+    writer->append(event);
   }
   if (writer->finish()) return 3;
   std::vector<uint8_t> trace = testing::bytes_of(file.path());

@@ -46,6 +46,7 @@ inline constexpr size_t kMaxShared = 64;
 inline constexpr uint8_t kTypeMask = 0x1F;
 inline constexpr uint8_t kDeviceRecord = 17;  // a flush or a fence of a device
 inline constexpr uint8_t kFileCallRecord = 18;
+inline constexpr uint8_t kTreeCallRecord = 22;
 inline constexpr uint8_t kThreadRecord = 24;
 inline constexpr uint8_t kModuleRecord = 25;
 inline constexpr uint8_t kStackRecord = 26;
@@ -60,7 +61,8 @@ inline constexpr uint8_t kStoreFlagMask = 0x1E;  // those of trace.h
 // Whether records of this kind usually have the stack of the record before, which then is not spelled out. Other
 // records usually have no stack.
 inline bool has_code_stack(EventKind kind) {
-  return kind <= EventKind::kFence || kind == EventKind::kAllocate || kind == EventKind::kFree || kind == kFileCall;
+  return kind <= EventKind::kFence || kind == EventKind::kAllocate || kind == EventKind::kFree || kind == kFileCall ||
+         kind == kTreeCall;
 }
 
 template <typename Int>

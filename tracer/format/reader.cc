@@ -46,6 +46,7 @@ struct TraceReader::Impl {
   RecordDecoder decoder{&definitions};
   std::optional<TraceError> error;
   std::optional<TraceRules> rules;
+  bool trees = false;  // next() gives calls on a tree
 
   // If the trace has calls on files: the object that turns a call into events, and the events of the call at hand.
   std::unique_ptr<FileCalls> calls;
@@ -208,6 +209,9 @@ bool TraceReader::Impl::next(Event* out) {
     made.clear();
     given = 0;
     if (!decoded(out)) return false;
+    if (out->kind == kTreeCall && !trees) {
+      return fail("this is the recording of a folder, which is not explored yet; 'powercut view' shows it", frame_at);
+    }
     if (out->kind != kFileCall) {
       if (calls != nullptr) calls->pass(*out);
       break;
@@ -309,6 +313,7 @@ bool TraceReader::read_through(std::unique_ptr<FileCalls> calls) {
 }
 uint64_t TraceReader::raw_bytes() const { return impl_->footer.raw_bytes; }
 void TraceReader::hold_to(TraceRules rules) { impl_->rules.emplace(std::move(rules)); }
+void TraceReader::take_tree_calls() { impl_->trees = true; }
 bool TraceReader::next(Event* out) { return impl_->next(out); }
 const std::optional<TraceError>& TraceReader::error() const { return impl_->error; }
 void TraceReader::rewind() {

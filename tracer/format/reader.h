@@ -32,6 +32,9 @@ class TraceReader {
   // reader with an error. Returns false if the trace cannot be read (then error() is set). Call read_through() before
   // the first next() and hold_to().
   bool read_through(std::unique_ptr<FileCalls> calls);
+  // From the next pass on, next() yields calls on a tree (tree_calls.h), as they stand. Without take_tree_calls(), such
+  // a call ends the reader with an error.
+  void take_tree_calls();
   // Decodes the next event into `out`; returns false at the end or on an error (then error() is set).
   bool next(Event* out);
   const std::optional<TraceError>& error() const;

@@ -10,7 +10,7 @@
 
 namespace powercut {
 
-inline constexpr uint32_t kTraceVersion = 5;
+inline constexpr uint32_t kTraceVersion = 6;
 inline constexpr uint32_t kOldestTraceVersion = 4;  // that is still read
 
 inline constexpr uint64_t kLineSize = 64;  // of a cache line, in bytes
@@ -88,6 +88,10 @@ enum class PoolCall : uint8_t {
   kFsync = 4,           // of [addr, addr + size); fsync or fdatasync
   kWrittenThrough = 5,  // what was written to [addr, addr + size) before was durable when its write returned
 };
+
+// A call of the program on the folder whose files are judged, as it took effect (tree_calls.h). A reader yields such
+// events only to whoever has asked for them.
+inline constexpr EventKind kTreeCall{22};
 
 struct Event {
   uint64_t index = 0;  // position in the trace, from 0

@@ -62,6 +62,7 @@ uint64_t read(std::span<const uint8_t> file) {
     return 0;
   }
   constexpr uint64_t kSpace = 1 << 20;
+  reader->take_tree_calls();
   reader->hold_to(TraceRules(kSpace, RecordSizes{{16, 16}, {15, 15}}));
   uint64_t sum = 0;
   for (int pass = 0; pass < 2; ++pass) {

@@ -1,8 +1,19 @@
 #include "tracer/format/trace_names.h"
 
+#include <iterator>
+
 namespace powercut {
 
+const char* name_of(TreeCall call) {
+  static constexpr const char* kNames[] = {"inode",    "content",    "entry", "started", "create",   "link",
+                                           "unlink",   "rename",     "write", "size",    "allocate", "sync",
+                                           "sync-all", "attributes", "note",  "ended"};
+  static_assert(std::size(kNames) == static_cast<size_t>(kLastTreeCall) + 1);
+  return call <= kLastTreeCall ? kNames[static_cast<size_t>(call)] : "unknown";
+}
+
 const char* name_of(EventKind kind) {
+  if (kind == kTreeCall) return "tree-call";
   switch (kind) {
     case EventKind::kStore:
       return "store";

@@ -6,10 +6,12 @@
 #include <string>
 
 #include "tracer/format/trace.h"
+#include "tracer/format/tree_calls.h"
 
 namespace powercut {
 
-const char* name_of(EventKind kind);  // "store", "nt-store", "op-begin", ...
+const char* name_of(EventKind kind);
+const char* name_of(TreeCall call);  // "store", "nt-store", "op-begin", ...
 const char* name_of(Trouble trouble);
 const char* name_of(OpKind kind);     // "insert", ...
 const char* name_of(FlushKind kind);  // "clwb", ...

@@ -15,6 +15,7 @@
 #include "tracer/format/event_groups.h"
 #include "tracer/format/frame_writer.h"
 #include "tracer/format/layout.h"
+#include "tracer/format/tree_calls.h"
 
 namespace powercut {
 
@@ -46,6 +47,10 @@ const char* objection(const Event& event, uint64_t stacks, EventKind last, uint3
   if (event.kind == kFileCall) {
     if (event.value.size() > kMaxOperationBytes) return "a write to a file is too long";
     return event.code <= static_cast<uint8_t>(PoolCall::kWrittenThrough) ? nullptr : "unknown kind of call on a file";
+  }
+  if (event.kind == kTreeCall) {
+    if (event.value.size() > kMaxOperationBytes || event.key.size() > kMaxText) return "a call on a tree is too long";
+    return event.code <= static_cast<uint8_t>(kLastTreeCall) ? nullptr : "unknown kind of call on a tree";
   }
   switch (event.kind) {
     case EventKind::kStore:
