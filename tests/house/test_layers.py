@@ -16,6 +16,7 @@ NATIVE = (
     "tracer/file_calls",
     "tracer/other_files",
     "tracer/format",
+    "tracer/calls",
     "tracer/stream",
     "tracer/pmemcheck",
     "tracer/runtime",
