@@ -30,9 +30,7 @@ std::string flags_text(uint8_t flags) {
   return text;
 }
 
-std::string printable(std::span<const uint8_t> bytes) {
-  return absl::CEscape(std::string(bytes.begin(), bytes.end()));
-}
+std::string printable(std::span<const uint8_t> bytes) { return absl::CEscape(std::string(bytes.begin(), bytes.end())); }
 
 std::string tree_call_text(const Event& event) {
   const auto call = static_cast<TreeCall>(event.code);

@@ -51,6 +51,14 @@ TRACERS: dict[str, tuple[str, dict[str, str]]] = {
             "a known inaccuracy of the tool": "Controls Rings Submits",
         },
     ),
+    "calls": (
+        "tracer/calls/filter.cc tracer/calls/followed_call.cc",
+        {
+            "changes no file of the folder": f"Reads Seeks Closes {_LOOKS}",
+            "a mapping is compared with the file when it is next synced or unmapped": "Remaps Protects",
+            "the kernel tells of a new program (PTRACE_EVENT_EXEC)": "Executes",
+        },
+    ),
     "reads of a run": (
         "tracer/runtime/reads/calls.cc",
         {

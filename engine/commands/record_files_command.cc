@@ -1,0 +1,85 @@
+// `powercut-engine record-files`: runs a command and records what it does to the files below a folder (tracer/calls).
+//
+//     powercut-engine record-files --folder=DIR --trace=FILE --report=FILE -- COMMAND [WORD]…
+//
+// The command has the terminal and the files of this process. The report is JSON: {"status", "signal", "events",
+// "touched", "complete", "elsewhere", "elsewhere_count"}, of which `status` or `signal` is null; or {"error": {"kind",
+// "what", "where", "next"}}.
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/event_stream.h"
+#include "engine/commands.h"
+#include "tracer/calls/recorder.h"
+
+namespace powercut {
+namespace {
+
+struct Asked {
+  RecordedCommand command;
+  std::string report;
+};
+
+std::optional<Asked> recording_asked_for(int argc, char** argv) {
+  Asked out;
+  int i = 0;
+  for (; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    const std::string word = argv[i];
+    const auto value = [&](std::string_view name) { return word.substr(name.size()); };
+    if (word.starts_with("--folder=")) {
+      out.command.folder = value("--folder=");
+    } else if (word.starts_with("--trace=")) {
+      out.command.trace = value("--trace=");
+    } else if (word.starts_with("--report=")) {
+      out.report = value("--report=");
+    } else {
+      return std::nullopt;
+    }
+  }
+  for (++i; i < argc; ++i) out.command.command.emplace_back(argv[i]);
+  if (out.command.command.empty() || out.command.folder.empty() || out.command.trace.empty() || out.report.empty()) {
+    return std::nullopt;
+  }
+  return out;
+}
+
+Json report_of(const Recorded& recorded) {
+  const bool killed = WIFSIGNALED(recorded.status);
+  return {{"status", killed ? Json() : Json(WEXITSTATUS(recorded.status))},
+          {"signal", killed ? Json(WTERMSIG(recorded.status)) : Json()},
+          {"events", recorded.events},
+          {"touched", recorded.touched},
+          {"complete", recorded.complete},
+          {"elsewhere", recorded.elsewhere},
+          {"elsewhere_count", recorded.elsewhere_count}};
+}
+
+}  // namespace
+
+int record_files(int argc, char** argv) {
+  const std::optional<Asked> asked = recording_asked_for(argc, argv);
+  if (!asked) return kExitUsage;
+  // A terminal asks the program by itself to stop; its end then ends the recording.
+  for (const int number : {SIGINT, SIGQUIT}) signal(number, [](int) {});
+  const Result<Recorded> recorded = record_command(asked->command);
+  Json report;
+  if (recorded) {
+    report = report_of(*recorded);
+  } else {
+    const EngineError& error = recorded.error();
+    report["error"] = {{"kind", error.kind == ErrorKind::kUsage ? "usage" : "harness"},
+                       {"what", error.what},
+                       {"where", error.where},
+                       {"next", error.next}};
+  }
+  std::ofstream(asked->report) << report.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return recorded ? kExitOk : recorded.error().exit_code();
+}
+
+}  // namespace powercut

@@ -1,0 +1,37 @@
+// Records what a command does to the files below a folder, with all processes and threads that it starts.
+//
+// The command runs under ptrace and a filter of calls (filter.h). A call on the folder runs alone: other threads that
+// come to such a call wait at its entry, so the order of the records is the order of the effects. Threads run freely
+// otherwise. Recorder and program share one processor, which halves the cost of a stop. If the recorder dies, the
+// kernel kills the program.
+#ifndef POWERCUT_TRACER_CALLS_RECORDER_H_
+#define POWERCUT_TRACER_CALLS_RECORDER_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace powercut {
+
+struct RecordedCommand {
+  std::vector<std::string> command;  // the program, found as the shell finds it, and its arguments
+  std::string folder;                // absolute
+  std::string trace;                 // to write
+};
+
+struct Recorded {
+  int status = 0;        // of the command, as waitpid() tells it
+  bool complete = true;  // false: something was missed, and notes of the trace say what
+  uint64_t events = 0;
+  std::vector<std::string> elsewhere;  // files outside of the folder with the most writes, at most three
+  uint64_t elsewhere_count = 0;        // files outside that were written to
+  bool touched = false;                // the folder was changed or synced
+};
+
+// Blocks until the command and all that it started have ended.
+Result<Recorded> record_command(const RecordedCommand& command);
+
+}  // namespace powercut
+#endif  // POWERCUT_TRACER_CALLS_RECORDER_H_

@@ -1,0 +1,114 @@
+// The log of what happens to the folder: calls on trees for the trace, and the tree that they make so far. It knows
+// which inode of the trace a real file is, reads back what a write has left, and finds what a mapping has changed.
+#ifndef POWERCUT_TRACER_CALLS_TREE_LOG_H_
+#define POWERCUT_TRACER_CALLS_TREE_LOG_H_
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tracer/calls/calling_thread.h"
+#include "tracer/calls/own_descriptor.h"
+#include "tracer/calls/tree.h"
+#include "tracer/format/writer.h"
+
+namespace powercut {
+
+class TreeLog {
+ public:
+  TreeLog(TraceWriter& trace, std::string folder) : trace_(trace), folder_(std::move(folder)) {}
+
+  // Takes the tree at the start. Returns a sentence if the folder cannot be recorded.
+  std::optional<std::string> begin();
+
+  // The calls that follow are of this thread, by the system call of this name.
+  void by(uint32_t thread, std::string_view call, uint32_t stack);
+
+  // Returns the inode of a real file; 0 for a file outside.
+  uint64_t inode_of(const struct stat& status) const;
+  const Tree& tree() const { return tree_; }
+  uint64_t device() const { return device_; }
+
+  // These record the effect of a call. A `Place` is where the name leads to after the call.
+  void created(const Place& place);                   // a new file, folder or link
+  void made_without_name(const struct stat& status);  // by O_TMPFILE
+  void linked(const Place& place);
+  void unlinked(uint64_t folder, const std::string& name);
+  void renamed(uint64_t folder, const std::string& name, uint64_t new_folder, const std::string& new_name,
+               bool exchange);
+  void moved_in(const Place& place);  // from outside of the folder
+  void wrote(uint64_t inode, int file, uint64_t offset, uint64_t size, uint8_t flags);
+  void resized(uint64_t inode, uint64_t size);
+  void allocated(uint64_t inode, uint64_t offset, uint64_t size, uint8_t mode);
+  void synced(uint64_t inode, TreeSync what, unsigned flags, uint64_t offset, uint64_t size);
+  void synced_all();
+  void attributes_changed(uint64_t inode);
+  void note(TreeNote kind, const std::string& sentence);
+  void ended(bool by_signal, int how);
+
+  // A write to a file outside of the folder, for people who named another one.
+  void wrote_elsewhere(int file, const struct stat& status);
+  uint64_t files_elsewhere() const { return elsewhere_.size(); }
+  // Returns those with the most writes.
+  std::vector<std::string> likely_elsewhere(size_t most) const;
+
+  // The file has a shared mapping by which the program may store.
+  void mapped(uint64_t inode, const OwnDescriptor& file);
+  bool has_mappings() const { return !mapped_.empty(); }
+  bool is_mapped(uint64_t inode) const { return mapped_.contains(inode); }
+  // Records what was stored through mappings since the last time.
+  void catch_up(uint64_t inode);
+  void catch_up();
+
+  // Keeps the inode of a file whose last name may go, so that no other file gets its number. Call keep() before.
+  void keep(const Place& place);
+  // Compares the folder with the recorded calls, and notes what nobody has recorded.
+  void compare_at_the_end();
+  bool missed() const { return missed_; }
+
+ private:
+  struct Key {
+    uint64_t device, inode;
+    auto operator<=>(const Key&) const = default;
+  };
+  static Key key_of(const struct stat& status) { return {status.st_dev, status.st_ino}; }
+
+  Event event(TreeCall call) const;
+  void emit(Event& event);
+  std::optional<std::string> take(int folder, uint64_t number);
+  void contents(TreeCall call, uint64_t inode, int file, uint64_t size, uint8_t flags);
+  std::string target_of(const Place& place) const;
+  uint64_t fresh(const struct stat& status);
+  OwnDescriptor reader_of(int file) const;
+
+  TraceWriter& trace_;
+  std::string folder_;
+  uint64_t device_ = 0;
+  Tree tree_;
+  std::map<Key, uint64_t> numbers_;
+  uint64_t next_ = kTreeRoot + 1;
+  std::set<uint64_t> nameless_;  // made by O_TMPFILE, and not linked yet
+  std::map<uint64_t, OwnDescriptor> mapped_;
+  std::deque<std::pair<Key, OwnDescriptor>> kept_;
+  struct Elsewhere {
+    std::string path;
+    uint64_t writes = 0;
+  };
+  std::map<Key, Elsewhere> elsewhere_;
+  std::set<std::string> noted_;
+  bool missed_ = false;
+
+  uint32_t thread_ = 0, stack_ = 0;
+  std::string call_;
+};
+
+}  // namespace powercut
+#endif  // POWERCUT_TRACER_CALLS_TREE_LOG_H_
