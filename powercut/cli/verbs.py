@@ -25,6 +25,7 @@ VERBS = {
     "run": Verb("run", "Record scenarios on targets and explore every crash."),
     "merge": Verb("merge", "Report what the shards of a run found."),
     "record": Verb("record", "Record one scenario, or a program, into a trace."),
+    "view": Verb("view", "Show what a recorded program did to its files."),
     "explore": Verb("explore", "Explore every legal crash state of a trace."),
     "reproduce": Verb("reproduce", "Replay one finding."),
     "explain": Verb("explain", "Minimise findings, and look for their root cause."),

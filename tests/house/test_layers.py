@@ -76,6 +76,7 @@ PYTHON = (
     "findings",
     "claims",
     "program",
+    "files",
     "runs",
     "machines",
     "minimise",

@@ -1,5 +1,6 @@
 """`powercut record`: only record, for exploring later or elsewhere."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from powercut.cli.commands import help_groups, shared
 from powercut.cli.commands import program as modes
 from powercut.cli.commands.grouped import Without, argument, grouped, option
 from powercut.engine import engine, options
+from powercut.files import record as files_record
 from powercut.findings.store import FindingStore
 from powercut.program import record as program_record
 from powercut.program.options import JUDGING, ProgramOptions
@@ -32,15 +34,20 @@ def register(app: typer.Typer) -> None:
 def record(
     output_file: Annotated[Path, option("-o --output FILE", "The trace to write.", group=PRINT)],
     target: Annotated[str | None, argument("TARGET[:VARIANT]", "What to record.", group=RUN)] = None,
+    command: Annotated[list[str] | None, argument("-- COMMAND…", "With --files: what to record.", group=RUN)] = None,
     scenario: Annotated[str | None, option("--scenario S", "One scenario, by name, path or file.", group=RUN)] = None,
     *,
+    files: Annotated[
+        Path | None,
+        option("--files DIR", "Record what the COMMAND does to the files below this folder, in place.", group=RUN),
+    ] = None,
     seed: shared.Seed = options.DEFAULT_SEED,
     model: shared.RaceModel = None,
     scheduling: shared.Scheduling,
     json: shared.Json = False,
     given: Annotated[ProgramOptions, Without(*JUDGING)],
 ) -> None:
-    """Record one scenario on one target into a trace; or, in program mode, a command.
+    """Record one scenario on one target into a trace; or, in program mode, a command; or a command's files.
 
     FILE is replaced only when the recording is complete.
     """
@@ -50,6 +57,20 @@ def record(
     refuse_other_kinds(
         path, place=str(output_file), next_step="Name a file with -o: a trace is put in place as a whole."
     )
+    if files is not None:
+        if given.named() or scenario is not None:
+            raise UsageError(
+                "a folder is recorded by itself",
+                where="--files",
+                next_step="Leave the other options of what to run out.",
+            )
+        return _files([*([target] if target else []), *(command or [])], files, path, json=json)
+    if command:
+        raise UsageError(
+            "more than one TARGET",
+            where=command[0],
+            next_step="Name one; or a folder with --files, to record a command.",
+        )
     if given.named():
         others = {} if given.scheduled else {"model": model, **scheduling.named()}
         given.refuse_with(target=target, scenario=scenario, **others)
@@ -68,6 +89,19 @@ def record(
         for note in [*recorded.get("unseen", []), *(recorded.get("program") or {}).get("notes", [])]:
             talk.say(f"Note: {note}.")
         talk.say(f"Explore it with '{hint}'.")
+
+
+def _files(command: list[str], folder: Path, path: Path, *, json: bool) -> None:
+    recorded = files_record.record(command, folder, path)
+    if json:
+        output.print_json({**asdict(recorded), "trace": str(path)})
+        return
+    talk.say(f"{path.name}: {recorded.events} records of '{command[0]}', which {recorded.ending()}.")
+    if not recorded.touched:
+        talk.say(recorded.untouched(folder))
+    if not recorded.complete:
+        talk.say("Something was missed, and a verdict on this recording is unknown: 'powercut view' says why.")
+    talk.say(f"Look at it with 'powercut view {path}'.")
 
 
 def _program(given: ProgramOptions, path: Path, chosen: options.ExploreOptions) -> dict[str, Any]:

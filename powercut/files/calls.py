@@ -1,0 +1,120 @@
+"""The calls of a recorded folder, as a trace has them (tracer/FORMAT.md, "Calls on trees"), and the names they made."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from powercut.engine import trace_events
+from powercut.engine.engine import Interrupt
+
+#: The number of the folder's own inode.
+ROOT = 1
+#: Bytes of a sector, the unit in which unsynced data is counted.
+SECTOR = 512
+#: Kinds of inodes.
+FILE, FOLDER, LINK = 1, 2, 3
+#: Flags of a write.
+DATA_THROUGH, ALL_THROUGH, BY_MAPPING, CONTINUES = 1, 2, 4, 16
+#: Kinds of syncs: the low half of a sync's flags.
+SYNC_FILE, SYNC_DATA, SYNC_RANGE, SYNC_MAPPING = range(4)
+#: The flag of msync that waits.
+MS_SYNC = 4
+#: Kinds of notes.
+TOLD, UNKNOWN, INCOMPLETE = range(3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One record. Names are bytes, as in the file system."""
+
+    kind: str
+    by: str
+    thread: int
+    inode: int = 0
+    flags: int = 0
+    offset: int = 0
+    size: int = 0
+    folder: int = 0
+    name: bytes = b""
+    new_folder: int = 0
+    new_name: bytes = b""
+    data: bytes = b""
+
+    @staticmethod
+    def of(raw: dict[str, Any]) -> "Call":
+        """The call of a `trace_event` (reports/EVENTS.md)."""
+        numbers = {key: raw[key] for key in ("inode", "flags", "offset", "size", "folder", "new_folder") if key in raw}
+        data = bytes.fromhex(raw.get("bytes", ""))
+        return Call(
+            kind=raw["call"],
+            by=raw["by"],
+            thread=raw["thread"],
+            name=bytes.fromhex(raw.get("name", "")),
+            new_name=bytes.fromhex(raw.get("new_name", "")),
+            data=data,
+            **({"size": len(data)} if raw["call"] in ("write", "content") else {}) | numbers,
+        )
+
+
+def calls(engine_path: Path, trace: Path, *, interrupt: Interrupt | None = None) -> Iterator[Call]:
+    """The calls of a trace, one after the other; other records are left out."""
+    for raw in trace_events.records(engine_path, trace, interrupt=interrupt):
+        if raw["kind"] == "tree-call":
+            yield Call.of(raw)
+
+
+def shown(name: bytes) -> str:
+    """A name as people read it: bytes that are no UTF-8, and what cannot be printed, are escaped."""
+    text = name.decode("utf-8", "backslashreplace")
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+
+
+@dataclass
+class Names:
+    """Which names lead to which inodes, as the calls so far have left them."""
+
+    folders: dict[int, dict[bytes, int]] = field(default_factory=lambda: {ROOT: {}})
+    #: The latest name of each inode: its folder and the name in it.
+    latest: dict[int, tuple[int, bytes]] = field(default_factory=dict)
+    kinds: dict[int, int] = field(default_factory=lambda: {ROOT: FOLDER})
+
+    def take(self, call: Call) -> None:
+        """Makes the call."""
+        if call.kind in ("inode", "create"):
+            self.kinds[call.inode] = call.flags
+            if call.flags == FOLDER:
+                self.folders[call.inode] = {}
+        if call.kind in ("entry", "create", "link"):
+            self._enter(call.folder, call.name, call.inode)
+        elif call.kind == "unlink":
+            self.folders[call.folder].pop(call.name, None)
+        elif call.kind == "rename":
+            moved = self.folders[call.folder].pop(call.name)
+            there = self.folders[call.new_folder].pop(call.new_name, None)
+            self._enter(call.new_folder, call.new_name, moved)
+            if call.flags & 1 and there is not None:
+                self._enter(call.folder, call.name, there)
+
+    def _enter(self, folder: int, name: bytes, inode: int) -> None:
+        self.folders[folder][name] = inode
+        self.latest[inode] = (folder, name)
+
+    def entry(self, folder: int, name: bytes) -> int:
+        """The inode that a name leads to; 0 if there is none."""
+        return self.folders.get(folder, {}).get(name, 0)
+
+    def path(self, inode: int) -> str:
+        """The path of an inode by its latest name; `.` for the folder itself."""
+        parts: list[str] = []
+        while inode != ROOT and len(parts) <= len(self.latest):
+            if inode not in self.latest:
+                return f"inode {inode}" if not parts else "/".join(parts)
+            inode, name = self.latest[inode]
+            parts.insert(0, shown(name))
+        return "/".join(parts) or "."
+
+    def below(self, folder: int, name: bytes) -> str:
+        """The path of a name in a folder."""
+        path = self.path(folder)
+        return shown(name) if path == "." else f"{path}/{shown(name)}"

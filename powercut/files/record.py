@@ -1,0 +1,102 @@
+"""Records what a command does to the files below a folder, by the tracer `calls` (tracer/calls).
+
+The command works in place: after the recording the folder is what the command left.
+"""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from powercut.base import paths
+from powercut.base.errors import HarnessError, UsageError
+
+_CHOOSE = "Name the folder that holds the program's data with --files."
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedFiles:
+    """The end of a recorded command, and how much was recorded of it."""
+
+    status: int | None
+    signal: int | None
+    events: int
+    #: Whether the command changed or synced something below the folder.
+    touched: bool
+    #: False: something was missed, and notes of the trace say what.
+    complete: bool
+    #: Files outside of the folder that the command wrote to, those with the most writes first; three at most are named.
+    elsewhere: list[str]
+    #: How many there are.
+    elsewhere_count: int
+
+    def ending(self) -> str:
+        """The end of the command, as the rest of a sentence."""
+        if self.signal is not None:
+            return f"was killed by signal {self.signal}"
+        return f"ended with status {self.status}"
+
+    def untouched(self, folder: Path) -> str:
+        """Tells where the command wrote, if not to the folder."""
+        if not self.elsewhere:
+            return f"The command changed nothing below {folder}, and wrote no other file."
+        files = f"{self.elsewhere_count} file{'s' if self.elsewhere_count > 1 else ''}"
+        return f"The command wrote {files}, none below {folder}: the most likely are {', '.join(self.elsewhere)}."
+
+
+def checked_folder(folder: Path) -> Path:
+    """The folder as an absolute path without links, or an error for what cannot be judged."""
+    try:
+        status = folder.stat()
+    except OSError as error:
+        raise UsageError(f"the folder cannot be used: {error.strerror}", where=str(folder), next_step=_CHOOSE) from None
+    if not stat.S_ISDIR(status.st_mode):
+        raise UsageError("this is a file, and no folder", where=str(folder), next_step=_CHOOSE)
+    if os.path.ismount(folder):
+        raise UsageError(
+            "the root of a file system is no folder to judge: other files of the file system lie in it",
+            where=str(folder),
+            next_step="Make a folder below it, and let the program keep its data there.",
+        )
+    return folder.resolve()
+
+
+def record(command: Sequence[str], folder: Path, trace: Path) -> RecordedFiles:
+    """Runs the command and writes its trace."""
+    if not command:
+        raise UsageError(
+            "no command to record", where="--files", next_step="Write the command behind '--': -- ./app run DIR."
+        )
+    if shutil.which(command[0]) is None:
+        raise UsageError(
+            "the command cannot be found", where=command[0], next_step="Name a program that exists and may be run."
+        )
+    checked = checked_folder(folder)
+    if trace.resolve().is_relative_to(checked):
+        raise UsageError(
+            "the trace would lie in the folder that is recorded",
+            where=str(trace),
+            next_step="Name another place with -o.",
+        )
+    with tempfile.TemporaryDirectory(prefix="powercut-") as scratch:
+        report = Path(scratch) / "report"
+        asked = [f"--folder={checked}", f"--trace={trace}", f"--report={report}"]
+        ended = subprocess.run([str(paths.engine()), "record-files", *asked, "--", *command], check=False)
+        try:
+            found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise HarnessError(
+                f"the recorder ended with status {ended.returncode} and without a report; it took the command with it",
+                where=command[0],
+                next_step="Record it again.",
+            ) from None
+    if error := found.get("error"):
+        kind = UsageError if error["kind"] == "usage" else HarnessError
+        raise kind(error["what"], where=error["where"], next_step=error["next"])
+    return RecordedFiles(**found)
