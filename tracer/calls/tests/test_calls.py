@@ -1,0 +1,161 @@
+"""The tracer `calls`: small programs leave exactly the expected calls, and the calls replayed make the final folder.
+
+The recorder replays the calls of each recording and compares the tree with the folder: `complete` says that both agree.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from powercut.base import paths
+from powercut.files import record as files_record
+from powercut.files.calls import Call, calls
+from powercut.files.record import RecordedFiles
+from powercut.files.survey import survey
+from tracer.calls.tests.plain import plain
+
+HERE = Path(__file__).parent
+CASES: dict[str, dict[str, Any]] = tomllib.loads((HERE / "cases.toml").read_text(encoding="utf-8"))
+Recorded = tuple[RecordedFiles, list[Call]]
+Record = Callable[..., Recorded]
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The C programs, compiled once."""
+    out = tmp_path_factory.mktemp("programs") / "programs"
+    subprocess.run(["clang-19", "-O1", "-pthread", "-o", out, HERE / "programs.c"], check=True)
+    return out
+
+
+@pytest.fixture
+def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
+    """Records a command in an empty folder, which is its working folder."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
+    def recorded(*command: str) -> Recorded:
+        trace = tmp_path / "run.pct"
+        found = files_record.record(command, folder, trace)
+        return found, list(calls(paths.engine(), trace))
+
+    return recorded
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_program_leaves_the_expected_calls(name: str, programs: Path, record: Record) -> None:
+    case = CASES[name]
+    command = case.get("command", [str(programs), name])
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    found, recorded = record(*command)
+    told = survey(recorded)
+    assert plain(recorded) == case["calls"].splitlines()
+    for kind, notes in (("missed", told.missed), ("notes", told.notes)):
+        wanted = case.get(kind, [])
+        assert len(notes) == len(wanted), notes
+        assert all(part in note for part, note in zip(wanted, notes, strict=True)), notes
+    assert told.ended == case.get("ended", "status 0")
+    assert found.complete == (not [note for note in told.missed if "through mappings" not in note])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_threads_and_processes_replayed_give_the_folder(seed: int, programs: Path, record: Record) -> None:
+    found, recorded = record(str(programs), "random", str(seed))
+    assert found.status == 0
+    assert found.complete, survey(recorded).missed
+    assert len({call.thread for call in recorded}) == 5
+    assert len(recorded) > 100
+
+
+def test_somebody_else_who_changes_the_folder_is_noticed(record: Record, tmp_path: Path) -> None:
+    with subprocess.Popen(
+        ["sh", "-c", "until [ -e folder/ready ]; do :; done; echo other > folder/other; echo > done"], cwd=tmp_path
+    ):
+        found, recorded = record("sh", "-c", ": > ready; until [ -e ../done ]; do :; done")
+    assert not found.complete
+    (missed,) = survey(recorded).missed
+    assert "somebody else changed the folder" in missed
+    assert "'other' was made by no recorded call" in missed
+
+
+def test_a_recorder_that_is_killed_takes_the_program_with_it(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    options = [f"--folder={folder}", f"--trace={tmp_path / 't'}", f"--report={tmp_path / 'r'}"]
+    script = "echo $$ > pid; sleep 60 & echo $! >> pid; echo > ready; while :; do echo x >> log; done"
+    with subprocess.Popen([paths.engine(), "record-files", *options, "--", "sh", "-c", script], cwd=folder) as recorder:
+        while not (folder / "ready").exists():
+            time.sleep(0.01)
+        recorder.send_signal(signal.SIGKILL)
+    started = [int(line) for line in (folder / "pid").read_text().split()]
+    deadline = time.monotonic() + 5
+    while any(_lives(process) for process in started):
+        assert time.monotonic() < deadline, "a process is left behind"
+        time.sleep(0.01)
+    assert not (tmp_path / "t").exists()
+
+
+def _lives(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in "ZX"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="it shows what root must not be needed for")
+def test_no_privilege_is_needed(programs: Path, tmp_path: Path) -> None:
+    nobody = "65534"
+    shared = Path("/var/tmp") / f"powercut-calls-{os.getpid()}"
+    (shared / "folder").mkdir(parents=True)
+    try:
+        shutil.copy(programs, shared / "programs")
+        for path in (shared, shared / "folder"):
+            os.chown(path, int(nobody), int(nobody))
+        options = [f"--folder={shared / 'folder'}", f"--trace={shared / 't'}", f"--report={shared / 'r'}"]
+        unprivileged = ["setpriv", f"--reuid={nobody}", f"--regid={nobody}", "--clear-groups", "--bounding-set=-all"]
+        subprocess.run(
+            [*unprivileged, paths.engine(), "record-files", *options, "--", shared / "programs", "fork"],
+            cwd=shared / "folder",
+            check=True,
+        )
+        assert json.loads((shared / "r").read_text())["complete"]
+        assert plain(calls(paths.engine(), shared / "t")) == CASES["fork"]["calls"].splitlines()
+    finally:
+        shutil.rmtree(shared)
+
+
+def test_a_tree_at_the_start_is_recorded_whole(record: Record) -> None:
+    os.makedirs("d/e")
+    Path("d/file").write_bytes(b"x" * 100_000)
+    os.link("d/file", "second")
+    os.symlink("d", "link")
+    Path(os.fsdecode(b"\xff\n")).touch()
+    with Path("sparse").open("wb") as sparse:
+        sparse.truncate(1 << 20)
+    found, recorded = record("sh", "-c", "echo y >> second; mv d f")
+    assert found.complete, survey(recorded).missed
+    at_start = [call for call in recorded if call.kind == "entry"]
+    assert sorted(call.name for call in at_start) == [b"d", b"e", b"file", b"link", b"second", b"sparse", b"\xff\n"]
+    assert plain(recorded) == ["pwrite second 100000B 2B", "rename d f"]
+
+
+def test_python_runs_recorded(record: Record) -> None:
+    script = "import sqlite3; c = sqlite3.connect('db'); c.execute('create table t(a)'); c.commit()"
+    found, recorded = record(sys.executable, "-c", script)
+    assert found.complete, survey(recorded).missed
+    lines = plain(recorded)
+    assert lines.index("creat db-journal") < lines.index("unlink db-journal") == len(lines) - 1
+    assert {"fdatasync db", "creat db"} <= set(lines) or {"fsync db", "creat db"} <= set(lines)
