@@ -1,4 +1,4 @@
-"""Recorded calls in the plain language of litmus tests: one call a line, names are paths, a letter is a sector of it."""
+"""Recorded calls in the plain language of litmus tests: one call a line, paths for names, a letter for a sector."""
 
 from collections.abc import Iterable
 
