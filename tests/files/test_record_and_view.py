@@ -89,6 +89,14 @@ def test_a_trace_in_the_folder_is_refused(capfd: pytest.CaptureFixture[str]) -> 
     assert "the trace would lie in the folder" in capfd.readouterr().err
 
 
+def test_a_recording_of_a_folder_is_not_explored(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["record", "--files", "data", "-o", "run.pct", "--", "true"]) == 0
+    capfd.readouterr()
+    assert main(["explore", "run.pct"]) == 2
+    (line,) = capfd.readouterr().err.splitlines()
+    assert "run.pct: this is the recording of a folder, and no recovery runs on folders yet." in line
+
+
 def test_what_is_no_recording_of_a_folder_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
     Path("text").write_text("no trace")
     assert main(["view", "text"]) == 2

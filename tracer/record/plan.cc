@@ -484,6 +484,10 @@ Result<Plan> plan_of_trace(const std::string& metadata, const std::string& trace
   const char* next = "Record it again with 'powercut record'.";
   const Json json = parse_json(metadata);
   if (json.is_discarded()) return usage_error("the trace's metadata is not JSON", trace, next);
+  if (json.is_object() && json.contains("files")) {
+    return usage_error("this is the recording of a folder, and no recovery runs on folders yet", trace,
+                       "Look at it with 'powercut view'.");
+  }
   if (!json.is_object() || !json.contains("plan")) {
     return usage_error("the trace holds no plan: another tool recorded it", trace, next);
   }
