@@ -101,6 +101,7 @@ def test_what_users_do_first(clean: Environment) -> None:
     a_cmake_project(clean)
     a_program_and_its_bug(clean)
     a_failing_test(clean)
+    a_folder_of_files(clean)
     (clean.work / ".powercut" / "report.html").unlink()
     clean.run("powercut", "report", ".powercut", "--format", "html", code=1)
     assert "targets/level/" in (clean.work / ".powercut" / "report.html").read_text(encoding="utf-8")
@@ -151,6 +152,13 @@ def a_program_and_its_bug(clean: Environment) -> None:
         for program, code in (("./ledger", 0), ("./ledger-bug", 1)):
             said = clean.run("sh", "-c", judged.format(program, program, program), code=code, folder="ledger")
             assert f"(with {tracer}, exit status 0)" in said
+
+
+def a_folder_of_files(clean: Environment) -> None:
+    (clean.work / "data").mkdir()
+    clean.run("powercut", "record", "--files", "data", "-o", "run.pct", "--", "sh", "-c", "echo x > data/file")
+    assert "Unsynced at the end: data of file (1 sector since call 2)." in clean.run("powercut", "view", "run.pct")
+    assert "auto_da_alloc" in clean.run("powercut", "models", "files", "ext4")
 
 
 def a_failing_test(clean: Environment) -> None:
