@@ -174,7 +174,7 @@ def quick(case: Case) -> bool:
 
 @pytest.mark.parametrize("case", list(cases()))
 def test_read_driven_agrees_with_exhaustive(case: Case, tmp_path: Path) -> None:
-    trace = record(case.subject, tmp_path)
+    trace = record(case.subject, tmp_path, search={"model": case.model})
     options = ("--model", case.model, "--nested", str(case.nested))
     clever = explore(trace, *options, dump=True)
     eager = explore(trace, *options, strategy="exhaustive", dump=True)

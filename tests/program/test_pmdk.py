@@ -119,8 +119,9 @@ LONG = (
            says="counts 3 items and holds 2", line="root->count += 1;"),
     Misuse(map=TX, bug="head-added-late", operation="insert 9 90", invariant="recovery-failed",
            says=NOT_ALLOCATED, line="*head = entry;"),
+    # The roll-back restores the number of items, and not the link.
     Misuse(map=TX, bug="next-not-added", operation="erase 1", invariant="recovery-failed",
-           says=NOT_ALLOCATED, line="*link = D_RO(gone)->next;"),
+           says="counts 2 items and holds 1", line="*link = D_RO(gone)->next;"),
     Misuse(map=TX, bug="rehash-next-not-added", operation="rehash", invariant="recovery-failed",
            says="counts 2 items and holds 1", line="D_RW(entry)->next = *head;"),
     Misuse(map=TX, bug="persist-dropped", operation="update 1 11", invariant="lost-item",
