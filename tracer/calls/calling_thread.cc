@@ -2,13 +2,14 @@
 
 #include <fcntl.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstring>
+
+#include "base/process_memory.h"
 
 namespace powercut {
 namespace {
@@ -33,23 +34,11 @@ pid_t CallingThread::process_of(pid_t thread) {
 }
 
 bool CallingThread::read(uint64_t address, void* data, size_t size) const {
-  const iovec to = {data, size}, from = {reinterpret_cast<void*>(address), size};
-  return process_vm_readv(thread_, &to, 1, &from, 1, 0) == static_cast<ssize_t>(size);
+  return read_memory(thread_, address, data, size) == static_cast<ssize_t>(size);
 }
 
 std::optional<std::string> CallingThread::text(uint64_t address) const {
-  constexpr uint64_t kPage = 4096;
-  std::string out;
-  while (address != 0 && out.size() < PATH_MAX) {
-    char piece[kPage];
-    const size_t size = kPage - address % kPage;
-    if (!read(address, piece, size)) return std::nullopt;
-    const size_t length = strnlen(piece, size);
-    out.append(piece, length);
-    if (length < size) return out;
-    address += size;
-  }
-  return std::nullopt;
+  return text_at(address, [this](uint64_t at, void* data, size_t size) { return read(at, data, size); });
 }
 
 OwnDescriptor CallingThread::open_file(int descriptor) const {

@@ -8,17 +8,16 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <filesystem>
 #include <optional>
 #include <system_error>
 
+#include "base/process_memory.h"
 #include "tracer/file_calls/file_calls.h"
 
 namespace powercut {
@@ -38,8 +37,7 @@ class Caller {
   int descriptor(int argument) const { return static_cast<int>(args_[argument]); }
 
   bool read(uint64_t address, void* data, size_t size) const {
-    const iovec to = {data, size}, from = {reinterpret_cast<void*>(address), size};
-    const ssize_t done = process_vm_readv(thread_, &to, 1, &from, 1, 0);
+    const ssize_t done = read_memory(thread_, address, data, size);
     // Anything else than a wrong address or a process that has ended: nobody knows what the call is on.
     refused_ = refused_ || (done < 0 && errno != EFAULT && errno != ESRCH);
     return done == static_cast<ssize_t>(size);
@@ -47,19 +45,7 @@ class Caller {
 
   // Nothing where there is no text: the call will fail.
   std::optional<std::string> text(int argument) const {
-    constexpr uint64_t kPage = 4096;
-    std::string out;
-    uint64_t at = args_[argument];
-    while (at != 0 && out.size() < PATH_MAX) {
-      char piece[kPage];
-      const size_t size = kPage - at % kPage;
-      if (!read(at, piece, size)) return std::nullopt;
-      const size_t length = strnlen(piece, size);
-      out.append(piece, length);
-      if (length < size) return out;
-      at += size;
-    }
-    return std::nullopt;
+    return text_at(args_[argument], [this](uint64_t at, void* data, size_t size) { return read(at, data, size); });
   }
 
   // The file that a descriptor is open on, or the working folder.
