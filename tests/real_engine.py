@@ -102,9 +102,9 @@ def plan_of(subject: Subject) -> Json:
 
 
 def record(subject: Subject, folder: Path, *, search: Json | None = None) -> Path:
-    """Records the run into `folder` and returns the trace. `search`: what else the plan says of schedules."""
+    """Records the run into `folder` and returns the trace. `search`: what else the plan of a race says of schedules."""
     content = plan_of(subject)
-    if search is not None:
+    if search is not None and "search" in content:
         content["search"] |= search
     plan_file, trace = folder / f"{subject.id}.json", folder / f"{subject.id}.pct"
     plan_file.write_text(json.dumps(content), encoding="utf-8")
