@@ -71,11 +71,10 @@ ProgramExplored ProgramExplorer::explore() {
     }
     if (!walk()) break;
   }
-  // A short run has had few images: those of its end are repeated until that tells something.
-  if (out_.crash_points > 0 && runs_.any() && !limits_.stopped()) {
-    runs_.repeat_at_the_end(sample(whole_box(point_.sets), ImageRuns::kMostPortion));
-  }
-  runs_.repeat_in_other_seconds([this] { return repeat_kept(); });
+  // A short run has had few images. Images of all its crash points are repeated until that tells something: those of
+  // the last crash point alone may be the ones on which recovery has nothing to do.
+  if (!limits_.stopped()) runs_.repeat_at_the_end([this](const auto& wanted) { return repeat_kept(wanted); });
+  runs_.repeat_in_other_seconds([this] { return repeat_kept([] { return true; }); });
   // A crash point that is open only because cuts inside recovery are missing counts as covered.
   std::set<uint64_t> open_operations;
   for (const auto& [number, open] : open_) {
@@ -153,7 +152,7 @@ bool ProgramExplorer::walk() {
   return true;
 }
 
-bool ProgramExplorer::repeat_kept() {
+bool ProgramExplorer::repeat_kept(const std::function<bool()>& wanted) {
   workers_->clear();
   point_.names = ImageNames(pool_);
   ahead_.reset();
@@ -165,6 +164,7 @@ bool ProgramExplorer::repeat_kept() {
     const uint64_t number = point_.ordinal = follower_->instant().ordinal;
     const auto kept = runs_.kept().find(number);
     if (kept == runs_.kept().end()) continue;
+    if (!wanted()) return true;
     const BaseLines changes = follow_images(follower_.get(), pool_, &point_.names);
     if (const auto wrong = workers_->next(number, changes)) return limits_.ended_by(*wrong);
     point_.sets = follower_->frontier().sets();

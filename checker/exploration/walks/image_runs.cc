@@ -212,12 +212,13 @@ void ImageRuns::check(const std::vector<Choice>& choices, const std::vector<Imag
   }
 }
 
-void ImageRuns::repeat_at_the_end(std::vector<Choice> choices) {
-  std::erase_if(choices, [&](const Choice& choice) {
-    const auto outcome = memo_.find(point_.name(choice));
-    return !outcome || memo_[*outcome].kind == ProgramOutcome::Kind::kTimeout;
-  });
-  while (!choices.empty() && wants_repeats(true) && repeat(choices, 1)) {
+void ImageRuns::repeat_at_the_end(const std::function<bool(const std::function<bool()>& wanted)>& again) {
+  const double before = repeat_seconds_, start = limits_->seconds();
+  const auto wanted = [&] {
+    repeat_seconds_ = before + limits_->seconds() - start;
+    return wants_repeats(true);
+  };
+  while (!kept_.empty() && wanted() && again(wanted)) {
   }
 }
 

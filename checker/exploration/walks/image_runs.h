@@ -40,8 +40,6 @@ class ImageRuns {
   // The outcomes of all images that were run.
   const ImageMemo& memo() const { return memo_; }
   const ProgramOutcome& operator[](ImageMemo::Id outcome) const { return memo_[outcome]; }
-  // Whether any image was run.
-  bool any() const { return images_ > 0; }
 
   // Runs the images whose outcome is not known. False when the exploration has to end.
   bool run(const std::vector<Choice>& choices, std::vector<ImageMemo::Id>* outcomes);
@@ -55,12 +53,13 @@ class ImageRuns {
   bool repeat(const std::vector<Choice>& choices, int rounds);
   // Runs images whose outcome is known without a run of their own.
   void check(const std::vector<Choice>& choices, const std::vector<ImageMemo::Id>& outcomes);
-  // Repeats the images until a short run has enough repetitions. Images that block are repeated apart.
-  void repeat_at_the_end(std::vector<Choice> choices);
+  // Repeats the kept images until a short run has enough repetitions. `again` is as for repeat_in_other_seconds(), and
+  // may end its walk as soon as `wanted` says no.
+  void repeat_at_the_end(const std::function<bool(const std::function<bool()>& wanted)>& again);
   // Repeats some of the images of the whole run in other seconds of the clock, where runs ask for it. `again` walks
   // over the trace and calls repeat() with kept() at each of its crash points; false when the exploration has to end.
   void repeat_in_other_seconds(const std::function<bool()>& again);
-  // Images that were kept for repeat_in_other_seconds(), by the ordinal of their crash point.
+  // Images that were kept for repetitions at the end, by the ordinal of their crash point. None of them blocks.
   const std::map<uint64_t, std::vector<Choice>>& kept() const { return kept_; }
 
  private:
