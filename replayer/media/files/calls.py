@@ -18,7 +18,7 @@ OPS = (
 )
 #: `started`: sync_file_range, which makes nothing durable.
 SYNCS = ("file", "data", "range", "started")
-ALLOCATIONS = ("extend", "keep", "punch", "zero")
+ALLOCATIONS = ("extend", "keep", "punch", "zero", "zero-keep")
 
 
 class CallError(ValueError):

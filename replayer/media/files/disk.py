@@ -184,12 +184,14 @@ class Disk:
         end = call.offset + call.length
         self.operations.append(Operation())
         inode.changed = inode.resized = len(self.operations)
-        if call.mode in ("punch", "zero"):
+        if call.mode in ("punch", "zero", "zero-keep"):
             low, high = -(-call.offset // self.page) * self.page, end // self.page * self.page
             # Only whole pages lose their blocks.
             whole = (low, high) if low < high else (end, end)
             self._zero(inode, call.offset, min(whole[0], inode.size), stays=end)
-            self._zero(inode, *whole, stays=0)
+            # Nothing shows zeroes behind the end but a size that came before, and cutting it has left zeroes there.
+            pages = -(-inode.size // self.page) * self.page
+            self._zero(inode, whole[0], min(whole[1], pages), stays=0)
             self._zero(inode, whole[1], min(end, inode.size), stays=end)
         if call.mode != "punch":
             inside = range(call.offset // self.sector, -(-end // self.sector))

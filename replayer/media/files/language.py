@@ -193,7 +193,9 @@ def text_of(tree: Tree) -> str:
         elif kind == "link":
             words.append(f"{path}->{target}")
         else:
-            letters = "".join("?" if sector is None else sector.replace(b"\0", b"0").decode() for sector in content)
+            letters = "".join(
+                "?" * sector if isinstance(sector, int) else sector.replace(b"\0", b"0").decode() for sector in content
+            )
             words.append(f"{path}={letters or '-'}")
     return " ".join(words) or "."
 

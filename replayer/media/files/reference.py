@@ -15,7 +15,6 @@ from powercut.models.switches import Switches
 
 from .calls import Call, split
 from .disk import Disk
-from .objects import Sector
 from .trees import Tree, legal_trees
 
 TAKES_AWAY = ("sync", "sync-all")
@@ -29,7 +28,7 @@ class Floors:
     entries: frozenset[tuple[int, str, int]]  # steps: folder, name, inode or 0
     inodes: frozenset[int]  # made by the recording, and on disk
     sizes: frozenset[tuple[int, int]]
-    sectors: frozenset[tuple[int, int, Sector]]
+    sectors: frozenset[tuple[int, int, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +55,17 @@ class CrashPoint:
         return {self.side: self.index, "states": str(len(self.trees)), "floors": floors, "trees": trees}
 
 
-def _hex(sector: Sector) -> str:
-    return "?" if sector is None else sector.hex()
+def _hex(content: bytes | int) -> str:
+    return "?" * content if isinstance(content, int) else content.hex()
 
 
 def floors_of(disk: Disk) -> Floors:
+    prefix = disk.prefix if disk.switches.order != "any" else 0
     steps = {
         (step.folder, step.name, step.leads_to)
         for number, operation in enumerate(disk.operations)
         for place, step in enumerate(operation.steps)
-        if (number, place) in disk.durable
+        if (number, place) in disk.durable or number < prefix
     }
     sizes, sectors, inodes = set(), set(), set()
     for number, inode in disk.inodes.items():
@@ -77,10 +77,9 @@ def floors_of(disk: Disk) -> Floors:
             sizes.add((number, size))
         for sector, floor in inode.sector_floors.items():
             value = inode.sectors[sector][floor].value
-            assert not isinstance(value, int)
+            assert isinstance(value, bytes)  # data are newer than the old data of their block
             if floor:
                 sectors.add((number, sector, value))
-    prefix = disk.prefix if disk.switches.order != "any" else 0
     return Floors(prefix, frozenset(steps), frozenset(inodes), frozenset(sizes), frozenset(sectors))
 
 
@@ -117,8 +116,10 @@ def _raises(disk: Disk, sync: Call) -> bool:
 
 def _numbers(disk: Disk) -> list[Any]:
     """The floors as numbers of versions, which differ where two versions have one value."""
-    inodes = [(inode.there, inode.size_floor, sorted(inode.sector_floors.items())) for inode in disk.inodes.values()]
-    return [disk.prefix, disk.durable, inodes]
+    prefix = disk.prefix if disk.switches.order != "any" else 0
+    durable = {place for place in disk.durable if place[0] >= prefix}
+    floors = [sorted(each for each in inode.sector_floors.items() if each[1]) for inode in disk.inodes.values()]
+    return [prefix, durable, floors, [(inode.there, inode.size_floor) for inode in disk.inodes.values()]]
 
 
 def trees_after(calls: Sequence[Call], switches: Switches, *, sector: int = 4096, page: int = 4096) -> frozenset[Tree]:

@@ -11,9 +11,9 @@ from itertools import combinations, product
 
 from .calls import ROOT
 from .disk import Disk
-from .objects import Inode, Replacement, Sector
+from .objects import Inode, Replacement
 
-Content = tuple[Sector, ...]
+Content = tuple[bytes | int, ...]  # a number: so many bytes of another file's old data
 Shown = tuple[str, str, Content]  # kind, target of a link, content of a file
 #: Paths in order, each with what a reader finds there. Two names of one inode look like two equal files.
 Tree = tuple[tuple[str, Shown], ...]
@@ -183,13 +183,13 @@ def part_of(inode: Inode, sector: int, at: int) -> tuple[int, int, int]:
 
 def cut(disk: Disk, inode: Inode, sectors: dict[int, int], size: int) -> Content:
     """The content that a reader finds below the size."""
-    found: list[Sector] = []
+    found: list[bytes | int] = []
     for begin in range(0, size, disk.sector):
         number = begin // disk.sector
         versions = inode.sectors.get(number)
         value = versions[sectors[number]].value if versions else bytes(disk.sector)
         assert not isinstance(value, int)
-        found.append(value if value is None else value[: size - begin])
+        found.append(min(disk.sector, size - begin) if value is None else value[: size - begin])
     return tuple(found)
 
 
