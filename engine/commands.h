@@ -59,6 +59,7 @@ void add_program_judge_command(CommandLine& app, int& exit_code);
 void add_reproduce_command(CommandLine& app, int& exit_code);
 void add_judge_command(CommandLine& app, int& exit_code);
 void add_model_command(CommandLine& app, int& exit_code);
+void add_trees_command(CommandLine& app, int& exit_code);
 void add_faults_command(CommandLine& app, int& exit_code);
 
 // Looking after a program that is recorded: they have their own arguments (watch_command.cc, record_files_command.cc),

@@ -27,6 +27,7 @@ constexpr AddCommand kCommands[] = {
     add_reproduce_command,
     add_judge_command,
     add_model_command,
+    add_trees_command,
     add_audit_command,
     add_faults_command,
 };
