@@ -130,7 +130,8 @@ int count_trace(const TreesOptions& options, EventStream& events) {
 // -- programs ----------------------------------------------------------------------------------------------------
 
 std::string hex_of(const Disk& disk, files::ContentId content, uint64_t size) {
-  return content == files::kGarbage ? std::string(size, '?') : absl::BytesToHexString(std::string(disk.contents()[content]));
+  return content == files::kGarbage ? std::string(size, '?')
+                                    : absl::BytesToHexString(std::string(disk.contents()[content]));
 }
 
 // In the form of `floors_of` (reference.py).
@@ -179,7 +180,9 @@ Json path_of(const Disk& disk, const files::ShownPath& shown) {
         sectors.push_back(
             hex_of(disk, letter.content, letter.kind == Letter::Kind::kCut ? letter.size : disk.units().sector));
         break;
-      default:
+      case Letter::Kind::kBad:
+      case Letter::Kind::kEnd:
+      case Letter::Kind::kEnded:
         break;
     }
   }

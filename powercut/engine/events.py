@@ -96,6 +96,15 @@ class Modules(EngineEvent):
     modules: list[Module]
 
 
+class Trees(EngineEvent):
+    event: Literal["trees"]
+    profile: str
+    sides: list[Literal["before", "during", "after"]]
+    calls: list[int]
+    #: Decimal numbers; None where counting takes too long.
+    counts: list[str | None]
+
+
 class EngineErrorEvent(EngineEvent):
     event: Literal["error"]
     kind: Literal["usage", "harness"]
@@ -150,6 +159,7 @@ Known = (
     | Exported
     | StoreFrames
     | Measured
+    | Trees
 )
 Event = Known | Unknown
 

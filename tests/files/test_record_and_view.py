@@ -33,6 +33,10 @@ Unsynced at the end: data of db (3 sectors since call 2).
 Unsynced at the end: the file \xff\n itself (since call 8).
 Unsynced at the end: the name \xff\n (since call 8).
 Nothing to make durable: call 5: fsync(".").
+Trees that a power cut may leave:
+  ext4   3 crash points, 54 trees at most (during call 7).
+  xfs    3 crash points, 30 trees at most (during call 7).
+  btrfs  3 crash points, 12 trees at most (during call 7).
 """
 
 
@@ -52,6 +56,25 @@ def test_a_person_sees_the_calls_and_what_was_never_synced(data: Path, capfd: py
     assert main(["view", "run.pct"]) == 0
     assert capfd.readouterr().out.strip() == _SEEN.strip()
     assert (data / "db").read_bytes() == b"x" * 1500, "the folder is what the program left"
+
+
+def test_crash_points_have_their_trees_under_each_profile(data: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    script = "echo new > data/new; mv data/new data/old; sync data"
+    (data / "old").write_bytes(b"old\n")
+    assert main(["record", "--files", "data", "-o", "run.pct", "--", "sh", "-c", script]) == 0
+    assert main(["view", "run.pct", "--fs", "posix,ext4,ext4-noauto", "--crash-points"]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    # The old file is there in all but the last choice. Beside it: nothing, or a file of 0 bytes, of zeroes or whole.
+    # In its place: zeroes or the whole file, and 0 bytes where a rename does not wait for a size.
+    (point,) = (line for line in lines if line.startswith("before call"))
+    assert point.split(maxsplit=3)[3] == "posix 7, ext4 6, ext4-noauto 7"
+    assert lines[-3:] == [
+        "  posix        2 crash points, 7 trees at most (before call 4).",
+        "  ext4         2 crash points, 6 trees at most (before call 4).",
+        "  ext4-noauto  2 crash points, 7 trees at most (before call 4).",
+    ]
+    assert main(["view", "run.pct", "--fs", "ext5"]) == 2
+    assert "unknown profile 'ext5'" in capfd.readouterr().err
 
 
 def test_a_program_that_never_touches_the_folder(capfd: pytest.CaptureFixture[str]) -> None:

@@ -8,29 +8,43 @@ from powercut.base import paths
 from powercut.base.errors import UsageError
 from powercut.cli import output
 from powercut.cli.commands import shared
-from powercut.cli.commands.grouped import argument
-from powercut.files import calls
+from powercut.cli.commands.grouped import argument, option
+from powercut.files import calls, trees
 from powercut.files.survey import Survey, survey
+from powercut.files.trees import CrashPoint, TreesOfProfile
+from powercut_reports import format as fmt
 
 
 def view(
     trace: Annotated[Path, argument("TRACE", "A trace that 'powercut record --files' wrote.")],
     *,
+    fs: Annotated[
+        str | None,
+        option(
+            "--fs NAMES",
+            "Count trees under these profiles: ext4,posix; names of 'powercut models files', or files.  "
+            f"[default: {','.join(trees.USUAL)}]",
+        ),
+    ] = None,
+    crash_points: Annotated[bool, option("--crash-points", "Print the number of trees at each crash point.")] = False,
     json: shared.Json = False,
 ) -> None:
     """Show the calls of a recorded program on its files, and what it never synced.
 
-    Each call has a number, its thread, and the inode that a name leads to. No recovery is run.
+    Each call has a number, its thread, and the inode that a name leads to. A power cut may leave as many trees as the
+    last lines say, under each file system's profile. No recovery is run.
     """
+    asked = trees.chosen(fs)
     found = survey(calls.calls(paths.engine(), trace))
     if not found.ended:
         raise UsageError(
             "this is no recording of a folder", where=str(trace), next_step="Record one with 'powercut record --files'."
         )
+    counted = list(trees.count(paths.engine(), trace, asked))
     if json:
-        output.print_json({**asdict(found), "trace": str(trace)})
+        output.print_json({**asdict(found), "trace": str(trace), "trees": [asdict(each) for each in counted]})
         return
-    for line in _lines(found):
+    for line in [*_lines(found), *(_of_each(counted) if crash_points else []), *_of_all(counted)]:
         print(line)
 
 
@@ -43,3 +57,40 @@ def _lines(found: Survey) -> list[str]:
         *(f"Note: {what}." for what in found.notes),
         *(f"Not complete: {what}." for what in found.missed),
     ]
+
+
+def _number(trees: int | None) -> str:
+    if trees is None:
+        return "not counted"
+    power = fmt.power_of_ten(trees)
+    return f"{power.mantissa} × 10^{power.exponent}" if power else fmt.grouped(trees)
+
+
+def _of_each(counted: list[TreesOfProfile]) -> list[str]:
+    """A line for each crash point of any profile, with the trees under each profile that has it."""
+    places: dict[tuple[int, int], dict[str, CrashPoint]] = {}
+    for each in counted:
+        for point in each.crash_points:
+            order = ("before", "during", "after").index(point.side)
+            places.setdefault((point.call, order), {})[each.profile] = point
+    found = []
+    for _, points in sorted(places.items()):
+        place = next(iter(points.values())).place()
+        rows = (f"{profile} {_number(point.trees)}" for profile, point in points.items())
+        found.append(f"{place:<18}  {', '.join(rows)}")
+    return found
+
+
+def _of_all(counted: list[TreesOfProfile]) -> list[str]:
+    """A line for each profile: its crash points, and where most trees are."""
+    width = max(len(each.profile) for each in counted)
+    found = ["Trees that a power cut may leave:"]
+    for each in counted:
+        most = each.most()
+        text = f"{len(each.crash_points)} crash point{'s' if len(each.crash_points) > 1 else ''}"
+        if most is not None:
+            text += f", {_number(most.trees)} tree{'s' if most.trees != 1 else ''} at most ({most.place()})"
+        if uncounted := each.uncounted():
+            text += f"; {uncounted} of them not counted, as there are too many choices of operations"
+        found.append(f"  {each.profile:<{width}}  {text}.")
+    return found

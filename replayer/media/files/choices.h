@@ -1,8 +1,8 @@
 // Which operations may be on disk, and where names lead then ("Legal trees" of PROFILES.md, steps 1 and 2).
 //
-// The entries whose last step is not known, and the names below folders that such entries lead to, fall into parts that
-// do not depend on each other: the trees of all parts are a product. A part has alternatives, and the union of their
-// trees is the part's. Files that stay where they are belong to a part only if their contents depend on its operations.
+// Entries whose last step is not known, and all names below such entries, fall into parts that do not depend on each
+// other: the trees of all parts are a product. A part has alternatives, and the union of their trees is the part's.
+// Files that stay where they are belong to a part only if their contents depend on its operations.
 #ifndef POWERCUT_REPLAYER_MEDIA_FILES_CHOICES_H_
 #define POWERCUT_REPLAYER_MEDIA_FILES_CHOICES_H_
 

@@ -123,7 +123,7 @@ struct Operation {
   bool needs_first(uint8_t place) const { return place > 0 || (steps.size() > 1 && steps[1].leads_to > 0); }
 };
 
-// What a sync raises: each part names what is not there yet.
+// The floors that a sync raises. Each part names only what is not durable yet.
 struct Raise {
   uint32_t prefix = 0;  // 0: stays
   std::set<StepNumber> steps;

@@ -1,4 +1,4 @@
-// What one file may hold, given the operations that are on disk ("Legal trees" of PROFILES.md, step 3).
+// The contents that one file may have, given the operations that are on disk ("Legal trees" of PROFILES.md, step 3).
 #ifndef POWERCUT_REPLAYER_MEDIA_FILES_FILE_VIEW_H_
 #define POWERCUT_REPLAYER_MEDIA_FILES_FILE_VIEW_H_
 

@@ -65,7 +65,7 @@ class LegalTrees {
 
   const Disk& disk_;
   Effort effort_;
-  // Of the question at hand.
+  // These belong to the question at hand.
   std::map<FileChoice, std::unique_ptr<FileView>> views_;
   std::map<uint64_t, std::vector<uint32_t>> thresholds_;  // prefixes at which an inode's choices change
   absl::flat_hash_map<const FileView*, Count> counts_;

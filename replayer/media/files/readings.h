@@ -25,7 +25,7 @@ using Count = boost::multiprecision::cpp_int;
 // Alternatives by their numbers, ascending: each is a choice of operations.
 using Alternatives = std::vector<uint32_t>;
 
-// What a path leads to.
+// An inode that a path leads to.
 struct Shown {
   uint64_t inode = 0;
   const FileView* file = nullptr;  // of a file

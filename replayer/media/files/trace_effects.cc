@@ -118,7 +118,11 @@ void TraceEffects::take_call(const Event& event) {
         effect.size = event.size;
       }
       break;
-    default:
+    case TreeCall::kSyncAll:
+    case TreeCall::kAttributes:
+    case TreeCall::kStarted:
+    case TreeCall::kNote:
+    case TreeCall::kEnded:
       break;
   }
   if (call == TreeCall::kWrite) {

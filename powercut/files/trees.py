@@ -1,0 +1,72 @@
+"""How many trees a power cut may leave of a recorded folder, at each crash point and under each profile.
+
+The engine counts them (replayer/media/files/PROFILES.md); no recovery runs.
+"""
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from powercut.engine import engine, events
+from powercut.engine.engine import Interrupt
+from powercut.models import profiles
+from powercut.models.profiles import Profile
+
+#: The file systems that most people have.
+USUAL = ("ext4", "xfs", "btrfs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrashPoint:
+    """An instant before, during or after a call."""
+
+    side: str
+    call: int
+    #: Distinct trees; None: counting takes too long.
+    trees: int | None
+
+    def place(self) -> str:
+        """The instant, for people."""
+        return f"{self.side} call {self.call}" if self.call else "at the start"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreesOfProfile:
+    """The crash points of a recording under one profile, in order."""
+
+    profile: str
+    crash_points: list[CrashPoint]
+
+    def most(self) -> CrashPoint | None:
+        """The first crash point with the most trees, of those whose trees were counted."""
+        counted = [point for point in self.crash_points if point.trees is not None]
+        return max(counted, key=lambda point: point.trees or 0, default=None)
+
+    def uncounted(self) -> int:
+        """The number of crash points whose trees were not counted."""
+        return sum(point.trees is None for point in self.crash_points)
+
+
+def chosen(names: str | None) -> list[Profile]:
+    """The profiles of a list such as 'ext4,posix'; without one, those of the usual file systems."""
+    return [profiles.named(name.strip()) for name in (USUAL if names is None else names.split(","))]
+
+
+def count(
+    engine_path: Path, trace: Path, asked: Sequence[Profile], *, interrupt: Interrupt | None = None
+) -> Iterator[TreesOfProfile]:
+    """The trees of a recording under each profile. UsageError for what is no recording of a folder."""
+    with tempfile.NamedTemporaryFile("w", prefix="powercut-", suffix=".json") as file:
+        json.dump({profile.name: asdict(profile.switches) for profile in asked}, file)
+        file.flush()
+        arguments = ["trees", "--trace", str(trace), "--profiles", file.name]
+        for event, _ in engine.stream(engine_path, arguments, interrupt=interrupt):
+            if isinstance(event, events.Trees):
+                rows = zip(event.sides, event.calls, event.counts, strict=True)
+                points = [
+                    CrashPoint(side=side, call=call, trees=None if trees is None else int(trees))
+                    for side, call, trees in rows
+                ]
+                yield TreesOfProfile(profile=event.profile, crash_points=points)
