@@ -174,6 +174,13 @@ def test_files_in_a_new_folder_are_there_with_it(engine_trees: EngineModel) -> N
     assert states(engine_trees, both, "posix") == [1 + 4**50 * (1 + 4**50)]
 
 
+def test_a_file_in_a_new_folder_that_has_another_name(engine_trees: EngineModel) -> None:
+    """The file is there without the folder, and has its states then."""
+    lines = ["append a SL", "link a d/a", "fsync d", "unlink d/a", "rmdir d"]
+    # The name d/a is there or gone, or the folder is gone. The file has 7 states: its sizes are 1 to 3.
+    assert states(engine_trees, lines, "posix", start="a=A d/") == [2 * 7, 3 * 7]
+
+
 def test_a_large_file_is_counted_by_its_sectors(engine_trees: EngineModel) -> None:
     start, over = f"a={'A' * 2000}", [f"pwrite a {place} X" for place in range(2000)]
     assert states(engine_trees, over, "ext4", start=start) == [2**2000]

@@ -205,13 +205,15 @@ bool Choices::may_hold_parts(uint64_t folder) {
 }
 
 // A part in one folder that may hold parts is a part below the folder. Others belong to the parts of their folders'
-// names. Returns whether parts were joined.
+// names: so does a part that has a file with another name elsewhere, which is there without the folder. Returns whether
+// parts were joined.
 bool Choices::join_folders() {
   bool some = false;
   for (const auto& [top, entries] : joined()) {
     std::set<uint64_t> folders;
     for (const NamedEntry* entry : entries) folders.insert(entry->first.folder);
-    if (folders.size() == 1 && !stays(*folders.begin()) && may_hold_parts(*folders.begin())) continue;
+    const bool below = folders.size() == 1 && !stays(*folders.begin()) && may_hold_parts(*folders.begin());
+    if (below && staying_inodes(entries).empty()) continue;
     for (const uint64_t folder : folders) {
       for (const NamedEntry* holder : disk_.holders(folder)) {
         if (known_.contains(holder) && join(holder, top)) some = true;
