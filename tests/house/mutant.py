@@ -18,6 +18,7 @@ SECONDS = 600  # for one suite; a mutant that hangs it is detected as well
 ROOMS = ("base", "record", "view", "replayer", "checker", "commands")  # those whose tests run in seconds
 PROGRAMS = ("bin/powercut-engine", *(f"bin/powercut_{room}_test" for room in ROOMS))
 SUITES = ("gtests", "edits", "schedules", "corpus", "litmus", "agreement")  # the quick ones first
+FILES_SUITES = ("files",)  # of what the others know nothing of: trees of files, and the tracer of calls on them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +29,7 @@ class Mutant:
     file: str
     old: str
     new: str
+    suites: Sequence[str] = SUITES
 
 
 def make(mutant: Mutant, build: Path, out: Path) -> None:
@@ -68,9 +70,9 @@ def _given(command: Sequence[str], replace: dict[str, str]) -> list[str]:
     return out
 
 
-def detected_by(out: Path) -> str | None:
+def detected_by(out: Path, suites: Sequence[str]) -> str | None:
     """The first test that fails with the programs in `out`/bin, suite by suite."""
-    for suite in SUITES:
+    for suite in suites:
         if failure := _failure(suite, out):
             return f"{suite}: {failure}"
     return None
@@ -97,6 +99,11 @@ def _failure(suite: str, out: Path) -> str | None:
             "replayer/tests/test_engine_agrees_on_threads.py",
         ],
         "agreement": ["tests/engine/test_strategies_agree.py"],
+        "files": [
+            "replayer/tests/test_engine_agrees_on_files.py",
+            "tests/files",
+            "tracer/calls/tests",
+        ],
     }
     if suite == "gtests":
         linked = [out / program for program in PROGRAMS if program.endswith("_test") and (out / program).exists()]

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from powercut.base import paths
-from tests.house import oracle_mutants
-from tests.house.mutant import PROGRAMS, Mutant, detected_by, make, run
+from tests.house import files_mutants, oracle_mutants
+from tests.house.mutant import FILES_SUITES, PROGRAMS, SUITES, Mutant, detected_by, make, run
 from tests.real_engine import require_engine
 
 MUTANTS = (
@@ -555,6 +555,7 @@ MUTANTS = (
         new="races |= other.place == place && changes && other.changes;",
     ),
     *oracle_mutants.MUTANTS,
+    *files_mutants.MUTANTS,
 )
 
 
@@ -585,13 +586,13 @@ def test_unbroken_engine_passes_every_suite(build: Path, tmp_path: Path) -> None
     for program in PROGRAMS:
         shutil.copy2(build / program, tmp_path / program)
     (tmp_path / "lib").symlink_to(build / "lib")
-    assert detected_by(tmp_path) is None
+    assert detected_by(tmp_path, (*SUITES, *FILES_SUITES)) is None
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_mutant_is_detected(mutant: Mutant, build: Path, tmp_path: Path) -> None:
     make(mutant, build, tmp_path)
-    by = detected_by(tmp_path)
+    by = detected_by(tmp_path, mutant.suites)
     print(f"\n{mutant.name}: {by or 'SURVIVED'}")
     assert by is not None, f"every test passes with {mutant.file} changed: {mutant.old!r} -> {mutant.new!r}"
