@@ -15,10 +15,10 @@ PYTHON := .venv/bin/python
 # The conformance programs stay as they are: their goldens name lines.
 CPP_FILES = $(shell git ls-files '*.cc' '*.h' '*.c' '*.cpp' ':!tracer/llvm/tests/programs')
 
-.PHONY: help setup build run wheel release test test-fast test-long mutants fuzz litmus goldens bench pin coverage lint tidy typecheck check format docs screenshots clean
+.PHONY: help setup build run wheel release test test-fast test-long setup-languages test-languages conformance mutants fuzz litmus goldens bench pin coverage lint tidy typecheck check format docs screenshots clean
 
 help:  ## List the targets
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
 
 setup:  ## Install what is missing: Debian packages, .venv with locked Python packages
 	@tools/setup.sh
@@ -51,6 +51,15 @@ test-fast: setup build  ## Run the tests that take less than two seconds each
 test-long: setup build  ## Run the long tests alone (minutes to hours); tell how long each took
 	@ctest --test-dir $(BUILD) --output-on-failure -C long -L long
 	@$(PYTHON) -m pytest -m long --durations=0 --durations-min=1
+
+setup-languages:  ## Install the compilers and runtimes of the tests in other languages: Go, Rust, Node, Java
+	@tools/setup.sh languages
+
+test-languages: setup setup-languages build  ## Run the long tests of programs in other languages alone
+	@POWERCUT_REQUIRE_TOOLS=1 $(PYTHON) -m pytest -m long tracer/calls/tests/languages
+
+conformance: setup build  ## Print which programs the tracer of a folder's calls records exactly
+	@$(PYTHON) -m tracer.calls.tests.conformance
 
 mutants: setup build  ## Break the engine on purpose, in ways that some test must notice each
 	@$(PYTHON) -m pytest -m long -rA tests/house/test_mutants.py

@@ -6,6 +6,7 @@
 #   tools/setup.sh to-judge     the distribution packages that an installed powercut works with
 #   tools/setup.sh to-build     these, and those that building it takes
 #   tools/setup.sh to-run       .venv alone, with what powercut itself imports
+#   tools/setup.sh languages    the compilers and runtimes of the tests in other languages that PATH lacks
 # Exit codes: 0 ready, 2 something that only the user can do (the message says what).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,22 +17,35 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 2; }
 
 install_packages() {
-  local wanted missing=() sudo=()
+  local wanted missing=()
   command -v dpkg-query >/dev/null || fail "dpkg-query not found. powercut is set up on Debian 12; elsewhere install" \
     "the counterparts of tools/debian-packages.txt by hand and run 'POWERCUT_SKIP_PACKAGES=1 make setup'."
   # $1 deletes what is not wanted.
   mapfile -t wanted < <(sed "$1" tools/debian-packages.txt | grep -v '^#')
   mapfile -t missing < <(comm -23 <(printf '%s\n' "${wanted[@]}" | sort -u) \
     <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null | sed -n 's/^installed //p' | sort -u))
-  [[ ${#missing[@]} -gt 0 ]] || return 0
+  [[ ${#missing[@]} -eq 0 ]] || install_missing "${missing[@]}"
+}
 
+# A compiler that the user has installed in another way is as good as the package.
+install_languages() {
+  local missing=()
+  command -v go >/dev/null || missing+=(golang-go)
+  command -v rustc >/dev/null || missing+=(rustc)
+  command -v node >/dev/null || missing+=(nodejs)
+  command -v javac >/dev/null || missing+=(default-jdk-headless)
+  [[ ${#missing[@]} -eq 0 ]] || install_missing "${missing[@]}"
+}
+
+install_missing() {
+  local missing=("$@") sudo=()
   local line="apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
   if [[ $(id -u) -ne 0 ]]; then
     # Without a terminal nobody can type a password, so sudo must not ask for one.
     if command -v sudo >/dev/null && { [[ -t 0 && -t 2 ]] || sudo -n true 2>/dev/null; }; then
       sudo=(sudo)
     else
-      say "these packages are missing and only root can install them. Run this line as root, then 'make setup' again:"
+      say "these packages are missing and only root can install them. Run this line as root, then the set-up again:"
       printf '%s\n' "$line" >&2
       exit 2
     fi
@@ -40,7 +54,7 @@ install_packages() {
   # One unreachable extra source must not stop us: what matters is whether the install below works.
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq update || say "apt-get update reported errors; going on."
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}" >&2 ||
-    fail "apt-get could not install: ${missing[*]}. Its message is above; mend it and run 'make setup' again."
+    fail "apt-get could not install: ${missing[*]}. Its message is above; mend it and run the set-up again."
 }
 
 # The distribution's Python first: it is the one whose venv module was installed above.
@@ -96,7 +110,8 @@ case ${1:-all} in
   to-judge) packages='/^# To build/,$d' python= ;;
   to-build) packages='/^# For tests/,$d' python= ;;
   to-run) packages=none python=run ;;
-  *) fail "'$1' is no part of the set-up. The parts are to-judge, to-build and to-run; without a name, everything." ;;
+  languages) packages=none python= && install_languages ;;
+  *) fail "'$1' is no part of the set-up. The parts are to-judge, to-build, to-run and languages; without a name, everything." ;;
 esac
 [[ -n ${POWERCUT_SKIP_PACKAGES:-} || $packages == none ]] || install_packages "$packages"
 [[ -z $python ]] || install_python "$python"

@@ -231,7 +231,7 @@ def test_a_build_alone_needs_nothing_that_only_tests_need(tmp_path: Path) -> Non
 def test_setup_names_its_parts(tmp_path: Path) -> None:
     done = run_setup(tmp_path, part="pyhton")
     assert done.returncode == 2
-    assert "'pyhton'" in done.stderr and "to-judge, to-build and to-run" in done.stderr
+    assert "'pyhton'" in done.stderr and "to-judge, to-build, to-run and languages" in done.stderr
 
 
 def test_setup_refuses_another_machine(tmp_path: Path) -> None:

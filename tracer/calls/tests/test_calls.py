@@ -10,10 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,10 +20,10 @@ from powercut.files import record as files_record
 from powercut.files.calls import Call, calls
 from powercut.files.record import RecordedFiles
 from powercut.files.survey import survey
+from tracer.calls.tests.conformance import SUITE, c_cases, difference
 from tracer.calls.tests.plain import plain
 
-HERE = Path(__file__).parent
-CASES: dict[str, dict[str, Any]] = tomllib.loads((HERE / "cases.toml").read_text(encoding="utf-8"))
+CASES = c_cases()
 Recorded = tuple[RecordedFiles, list[Call]]
 Record = Callable[..., Recorded]
 
@@ -33,9 +31,9 @@ Record = Callable[..., Recorded]
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The C programs, compiled once."""
-    out = tmp_path_factory.mktemp("programs") / "programs"
-    subprocess.run(["clang-19", "-O1", "-pthread", "-o", out, HERE / "programs.c"], check=True)
-    return out
+    built = SUITE["c"].built(tmp_path_factory.mktemp("programs"))
+    assert built is not None, "clang-19 is missing"
+    return Path(*built)
 
 
 @pytest.fixture
@@ -55,19 +53,10 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_program_leaves_the_expected_calls(name: str, programs: Path, record: Record) -> None:
-    case = CASES[name]
-    command = case.get("command", [str(programs), name])
+    command = CASES[name].command or [str(programs), name]
     if shutil.which(command[0]) is None:
         pytest.skip(f"{command[0]} is not installed")
-    found, recorded = record(*command)
-    told = survey(recorded)
-    assert plain(recorded) == case["calls"].splitlines()
-    for kind, notes in (("missed", told.missed), ("notes", told.notes)):
-        wanted = case.get(kind, [])
-        assert len(notes) == len(wanted), notes
-        assert all(part in note for part, note in zip(wanted, notes, strict=True)), notes
-    assert told.ended == case.get("ended", "status 0")
-    assert found.complete == (not [note for note in told.missed if "through mappings" not in note])
+    assert difference(CASES[name], *record(*command)) is None
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -132,7 +121,7 @@ def test_no_privilege_is_needed(programs: Path, tmp_path: Path) -> None:
             check=True,
         )
         assert json.loads((shared / "r").read_text())["complete"]
-        assert plain(calls(paths.engine(), shared / "t")) == CASES["fork"]["calls"].splitlines()
+        assert plain(calls(paths.engine(), shared / "t")) == CASES["fork"].calls
     finally:
         shutil.rmtree(shared)
 
