@@ -1,6 +1,7 @@
 #include "tracer/calls/calling_thread.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -47,6 +48,15 @@ OwnDescriptor CallingThread::open_file(int descriptor) const {
     if (!process_) process_ = OwnDescriptor(static_cast<int>(syscall(SYS_pidfd_open, process_of_it_, 0)));
   }
   return OwnDescriptor(static_cast<int>(syscall(SYS_pidfd_getfd, process_.number(), descriptor, 0)));
+}
+
+bool CallingThread::may_exceed_a_file_limit() const {
+  const auto limited = [](pid_t process) {
+    rlimit found{};
+    return prlimit(process, RLIMIT_FSIZE, nullptr, &found) != 0 || found.rlim_cur != RLIM_INFINITY;
+  };
+  static const bool recorder_is = limited(0);
+  return recorder_is || limited(process_of_it_);
 }
 
 std::string CallingThread::seen_from_here(int folder, const std::string& path) const {

@@ -40,6 +40,8 @@ class CallingThread {
   // Returns a copy of the thread's descriptor, which shares its position. The copy lives no longer than the stop of the
   // thread: a lock goes with the last copy.
   OwnDescriptor open_file(int descriptor) const;
+  // Whether the thread, or this process in its place, may be told that a file is too large for its limit.
+  bool may_exceed_a_file_limit() const;
   // Finds the name that the path ends in. `follows`: a link at the name is followed, also to a name that is not there.
   Place find(int folder, const std::string& path, bool follows) const;
   // Returns the status of what the path leads to.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <string>
@@ -128,6 +129,7 @@ bool FollowedCall::look_at_write(const CallingThread& thread, TreeLog& log) {
   if (!look_at_file(thread, log)) return false;
   log.catch_up(inode_);
   const int opened = fcntl(file_.number(), F_GETFL);
+  direct_ = (opened & O_DIRECT) != 0;
   // Only pwritev2 has flags that say how it writes; the flags of splice say nothing about the file.
   const uint64_t flags = powercut_call_does_what(row_) == kPowercutWrites && has('l') ? value('l') : 0;
   if ((opened & O_DSYNC) != 0 || (flags & kDataThrough) != 0) through_ = kThroughData;
@@ -215,6 +217,33 @@ void FollowedCall::look_again(Place& place) {
   place.exists = fstatat(place.folder.number(), place.name.c_str(), &place.status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+std::optional<int64_t> FollowedCall::make(const CallingThread& thread, TreeLog& log) {
+  if (row_ == nullptr || !log.is_of_the_kernel()) return std::nullopt;
+  if (powercut_call_does_what(row_) == kPowercutWrites && has('b')) return make_write(thread, log);
+  if (powercut_call_does_what(row_) != kPowercutSyncs) return std::nullopt;
+  const int64_t result = (syncs_all_of_it() ? fsync(file_.number()) : fdatasync(file_.number())) == 0 ? 0 : -errno;
+  after(thread, result, log);
+  return result;
+}
+
+std::optional<int64_t> FollowedCall::make_write(const CallingThread& thread, TreeLog& log) {
+  uint8_t bytes[kMostMade];
+  const uint64_t size = value('n');
+  // Direct writes need memory that is aligned as the thread has it; the limit on the size of files is the thread's.
+  if (size == 0 || size > sizeof bytes || direct_ || thread.may_exceed_a_file_limit()) return std::nullopt;
+  if (!thread.read(value('b'), bytes, size)) return std::nullopt;
+  const ssize_t done = has('o') ? pwrite(file_.number(), bytes, size, static_cast<off_t>(value('o')))
+                                : write(file_.number(), bytes, size);
+  if (done < 0) return -errno;
+  log.wrote(inode_, written_at(done), std::span(bytes).first(static_cast<size_t>(done)), through_);
+  return done;
+}
+
+// The place of a write that has ended.
+uint64_t FollowedCall::written_at(int64_t size) const {
+  return offset_ != kFromPosition ? offset_ : static_cast<uint64_t>(lseek(file_.number(), 0, SEEK_CUR) - size);
+}
+
 void FollowedCall::after(const CallingThread& thread, int64_t result, TreeLog& log) {
   // mmap returns an address; all others a number that is no error.
   if (result < 0 && result >= -4095) return;
@@ -223,10 +252,7 @@ void FollowedCall::after(const CallingThread& thread, int64_t result, TreeLog& l
     case kPowercutWrites:
     case kPowercutCopies: {
       if (result == 0) return;
-      const auto size = static_cast<uint64_t>(result);
-      const uint64_t offset =
-          offset_ != kFromPosition ? offset_ : static_cast<uint64_t>(lseek(file_.number(), 0, SEEK_CUR)) - size;
-      return log.wrote(inode_, file_.number(), offset, size, through_);
+      return log.wrote(inode_, file_.number(), written_at(result), static_cast<uint64_t>(result), through_);
     }
     case kPowercutAllocates:
       return log.allocated(inode_, value('o'), value('n'), static_cast<uint8_t>(value('l')));
@@ -234,9 +260,7 @@ void FollowedCall::after(const CallingThread& thread, int64_t result, TreeLog& l
       if (log.tree().find(inode_)->size != value('z')) log.resized(inode_, value('z'));
       return;
     case kPowercutSyncs:
-      return log.synced(
-          inode_, call_.number == powercut_file_calls[kPowercutRowOf_fsync].number ? TreeSync::kFile : TreeSync::kData,
-          0, 0, 0);
+      return log.synced(inode_, syncs_all_of_it() ? TreeSync::kFile : TreeSync::kData, 0, 0, 0);
     case kPowercutSyncsRange:
       return log.synced(inode_, TreeSync::kRange, static_cast<unsigned>(value('l')), value('o'), value('n'));
     case kPowercutSyncsAll:

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "tracer/calls/calling_thread.h"
 #include "tracer/calls/more_calls.h"
@@ -28,20 +29,29 @@ class FollowedCall {
   bool follows() const { return follows_; }
   // Whether the call may wait for a call of another thread.
   bool may_wait() const { return powercut_call_does_what(row_) == kPowercutCopies; }
+  // Makes a plain write or sync in the place of the thread, which saves the stop at its end. Returns the result that
+  // the thread is to see, and records the call; nothing for a call that the thread has to make itself.
+  std::optional<int64_t> make(const CallingThread& thread, TreeLog& log);
   const char* name() const { return attributes_ != nullptr ? attributes_->name : row_->name; }
   void after(const CallingThread& thread, int64_t result, TreeLog& log);
 
  private:
+  // Bytes of a write that the recorder makes itself; longer ones cost more than a stop.
+  static constexpr size_t kMostMade = size_t{16} << 10;
   // The position in the file at which a call without an offset of its own begins is told by its end.
   static constexpr uint64_t kFromPosition = ~uint64_t{0};
 
   int argument(char role) const { return powercut_argument(row_, role); }
   bool has(char role) const { return argument(role) >= 0; }
   uint64_t value(char role) const { return call_.arguments[static_cast<size_t>(argument(role))]; }
+  // True for fsync, false for fdatasync.
+  bool syncs_all_of_it() const { return call_.number == powercut_file_calls[kPowercutRowOf_fsync].number; }
   int folder_of(char role) const;
   // The place that a call without a path has nowhere: its folder is none.
   Place find(const CallingThread& thread, char folder, char path, bool follows) const;
 
+  std::optional<int64_t> make_write(const CallingThread& thread, TreeLog& log);
+  uint64_t written_at(int64_t size) const;
   bool look(const CallingThread& thread, TreeLog& log);
   bool look_at_file(const CallingThread& thread, TreeLog& log);
   bool look_at_write(const CallingThread& thread, TreeLog& log);
@@ -63,6 +73,7 @@ class FollowedCall {
   uint64_t inode_ = 0;
   uint64_t offset_ = 0;
   uint8_t through_ = 0;
+  bool direct_ = false;
   Place from_, to_;
   bool makes_ = false, empties_ = false, nameless_ = false;  // of an open
 };

@@ -261,6 +261,8 @@ class Recorder {
     FollowedCall followed(thread.calling, call, log_);
     if (!followed.follows()) return go_on(who);
     stack_ = places_.stack(thread.calling.process(), call.instruction);
+    log_.by(thread.calling.number(), followed.name(), stack_);
+    if (const auto result = followed.make(thread.calling, log_)) return answer(who, *result);
     thread.running.emplace(std::move(followed));
     running_ = who;
     running_since_ = seconds_now();
@@ -300,11 +302,13 @@ class Recorder {
     log_.note(TreeNote::kTold,
               shares ? "a request to share blocks of files was refused, as by a file system without reflinks"
                      : "io_uring or Linux AIO was refused, as by an old kernel");
-    user_regs_struct registers{};
-    trace_it(PTRACE_GETREGS, who, 0, reinterpret_cast<uintptr_t>(&registers));
-    registers.orig_rax = ~0ull;  // no call
-    registers.rax = static_cast<unsigned long long>(-static_cast<long long>(shares ? EOPNOTSUPP : ENOSYS));
-    trace_it(PTRACE_SETREGS, who, 0, reinterpret_cast<uintptr_t>(&registers));
+    answer(who, shares ? -EOPNOTSUPP : -ENOSYS);
+  }
+
+  // The thread goes on with this result, and the kernel does not see the call.
+  void answer(pid_t who, int64_t result) {
+    trace_it(PTRACE_POKEUSER, who, offsetof(user, regs.orig_rax), ~uintptr_t{0});
+    trace_it(PTRACE_POKEUSER, who, offsetof(user, regs.rax), static_cast<uintptr_t>(result));
     go_on(who);
   }
 

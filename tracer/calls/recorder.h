@@ -2,8 +2,9 @@
 //
 // The command runs under ptrace and a filter of calls (filter.h). A call on the folder runs alone: other threads that
 // come to such a call wait at its entry, so the order of the records is the order of the effects. Threads run freely
-// otherwise. Recorder and program share one processor, which halves the cost of a stop. If the recorder dies, the
-// kernel kills the program.
+// otherwise. Recorder and program share one processor, which halves the cost of a stop. Short writes and syncs of files
+// are made by the recorder, on the thread's own open file: the thread then stops once and not twice. If the recorder
+// dies, the kernel kills the program.
 #ifndef POWERCUT_TRACER_CALLS_RECORDER_H_
 #define POWERCUT_TRACER_CALLS_RECORDER_H_
 

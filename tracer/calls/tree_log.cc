@@ -3,6 +3,8 @@
 #include <absl/strings/str_cat.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -84,6 +86,8 @@ std::optional<std::string> TreeLog::begin() {
     return absl::StrCat("the folder cannot be opened: ", std::strerror(errno));
   }
   device_ = status.st_dev;
+  struct statfs system{};
+  is_of_the_kernel_ = fstatfs(root.number(), &system) == 0 && system.f_type != FUSE_SUPER_MAGIC;
   numbers_[key_of(status)] = kTreeRoot;
   by(0, "", 0);
   if (auto wrong = take(root.number(), kTreeRoot)) return wrong;
@@ -255,15 +259,20 @@ void TreeLog::wrote(uint64_t inode, int file, uint64_t offset, uint64_t size, ui
                   absl::StrCat("what was written to '", shown_name(tree_.path_of(inode)),
                                "' cannot be read back: ", got < 0 ? std::strerror(errno) : "it has gone"));
     }
-    Event out = event(TreeCall::kWrite);
-    out.pool = inode;
-    out.addr = offset + done;
-    out.size = static_cast<uint64_t>(got);
-    out.value = room.first(static_cast<size_t>(got));
-    out.flags = static_cast<uint8_t>(flags | (done == 0 ? 0 : kTreeContinues));
-    emit(out);
+    wrote(inode, offset + done, room.first(static_cast<size_t>(got)),
+          static_cast<uint8_t>(flags | (done == 0 ? 0 : kTreeContinues)));
     done += static_cast<uint64_t>(got);
   }
+}
+
+void TreeLog::wrote(uint64_t inode, uint64_t offset, std::span<const uint8_t> bytes, uint8_t flags) {
+  Event out = event(TreeCall::kWrite);
+  out.pool = inode;
+  out.addr = offset;
+  out.size = bytes.size();
+  out.value = bytes;
+  out.flags = flags;
+  emit(out);
 }
 
 void TreeLog::resized(uint64_t inode, uint64_t size) {

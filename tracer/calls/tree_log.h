@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,8 @@ class TreeLog {
   uint64_t inode_of(const struct stat& status) const;
   const Tree& tree() const { return tree_; }
   uint64_t device() const { return device_; }
+  // False for a file system that a process serves: the recorded program may be this process.
+  bool is_of_the_kernel() const { return is_of_the_kernel_; }
 
   // These record the effect of a call. A `Place` is where the name leads to after the call.
   void created(const Place& place);                   // a new file, folder or link
@@ -44,8 +47,9 @@ class TreeLog {
   void unlinked(uint64_t folder, const std::string& name);
   void renamed(uint64_t folder, const std::string& name, uint64_t new_folder, const std::string& new_name,
                bool exchange);
-  void moved_in(const Place& place);  // from outside of the folder
-  void wrote(uint64_t inode, int file, uint64_t offset, uint64_t size, uint8_t flags);
+  void moved_in(const Place& place);                                                    // from outside of the folder
+  void wrote(uint64_t inode, int file, uint64_t offset, uint64_t size, uint8_t flags);  // reads the bytes back
+  void wrote(uint64_t inode, uint64_t offset, std::span<const uint8_t> bytes, uint8_t flags);
   void resized(uint64_t inode, uint64_t size);
   void allocated(uint64_t inode, uint64_t offset, uint64_t size, uint8_t mode);
   void synced(uint64_t inode, TreeSync what, unsigned flags, uint64_t offset, uint64_t size);
@@ -92,6 +96,7 @@ class TreeLog {
   TraceWriter& trace_;
   std::string folder_;
   uint64_t device_ = 0;
+  bool is_of_the_kernel_ = false;
   Tree tree_;
   std::map<Key, uint64_t> numbers_;
   uint64_t next_ = kTreeRoot + 1;

@@ -17,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -132,6 +133,25 @@ static void p_through(void) {
 static void p_write_only(void) {
   const int fd = (int)NEED(open("a", O_CREAT | O_WRONLY, 0200));
   put(fd, 0, "X");
+}
+/* Writes that end early or fail by what the process itself has: its limit on files, and its memory. */
+static void p_own_limits(void) {
+  const int fd = new_file("a");
+  const struct rlimit limit = {2 * kSector, RLIM_INFINITY}, none = {RLIM_INFINITY, RLIM_INFINITY};
+  signal(SIGXFSZ, SIG_IGN);
+  NEED(setrlimit(RLIMIT_FSIZE, &limit));
+  NEED(pwrite(fd, sectors, fill("AB"), kSector)), refused(pwrite(fd, sectors, kSector, 2 * kSector), EFBIG);
+  NEED(setrlimit(RLIMIT_FSIZE, &none)), put(fd, 2, "C");
+}
+static void p_own_memory(void) {
+  const int fd = new_file("a");
+  const size_t page = 4096;
+  char* const at = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  NEED(mprotect(at + page, page, PROT_NONE));
+  memset(at, 'X', page);
+  NEED(pwrite(fd, at + page - kSector, 2 * kSector, 0));
+  refused(pwrite(fd, at + page, kSector, 0), EFAULT), refused(pwrite(fd, NULL, kSector, 0), EFAULT);
+  refused(pwrite(fd, at, kSector, -kSector), EINVAL), refused(write(fd, at, (size_t)-1), EFAULT);
 }
 static void p_copies(void) {
   const int from = new_file("a"), to = new_file("b");
@@ -435,6 +455,8 @@ static const struct {
                 PROGRAM(appends),
                 PROGRAM(through),
                 PROGRAM(write_only),
+                PROGRAM(own_limits),
+                PROGRAM(own_memory),
                 PROGRAM(copies),
                 PROGRAM(sizes),
                 PROGRAM(allocations),
