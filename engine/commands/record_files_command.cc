@@ -3,9 +3,10 @@
 //     powercut-engine record-files --folder=DIR --trace=FILE --report=FILE -- COMMAND [WORD]…
 //
 // The command has the terminal and the files of this process. The report is JSON: {"status", "signal", "events",
-// "touched", "complete", "elsewhere", "elsewhere_count"}, of which `status` or `signal` is null; or {"error": {"kind",
+// "touched", "missed", "elsewhere", "elsewhere_count"}, of which `status` or `signal` is null; or {"error": {"kind",
 // "what", "where", "next"}}.
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include <filesystem>
@@ -55,7 +56,7 @@ Json report_of(const Recorded& recorded) {
           {"signal", killed ? Json(WTERMSIG(recorded.status)) : Json()},
           {"events", recorded.events},
           {"touched", recorded.touched},
-          {"complete", recorded.complete},
+          {"missed", recorded.missed},
           {"elsewhere", recorded.elsewhere},
           {"elsewhere_count", recorded.elsewhere_count}};
 }
@@ -65,6 +66,8 @@ Json report_of(const Recorded& recorded) {
 int record_files(int argc, char** argv) {
   const std::optional<Asked> asked = recording_asked_for(argc, argv);
   if (!asked) return kExitUsage;
+  // A recording that nobody waits for ends, and takes the command with it.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   // A terminal asks the program by itself to stop; its end then ends the recording.
   for (const int number : {SIGINT, SIGQUIT}) signal(number, [](int) {});
   const Result<Recorded> recorded = record_command(asked->command);

@@ -29,12 +29,17 @@ class RecordedFiles:
     events: int
     #: Whether the command changed or synced something below the folder.
     touched: bool
-    #: False: something was missed, and notes of the trace say what.
-    complete: bool
+    #: Sentences on what was missed; they are notes of the trace as well.
+    missed: list[str]
     #: Files outside of the folder that the command wrote to, those with the most writes first; three at most are named.
     elsewhere: list[str]
     #: How many there are.
     elsewhere_count: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether every call on the folder was followed, and nobody else has changed it."""
+        return not self.missed
 
     def ending(self) -> str:
         """The end of the command, as the rest of a sentence."""
@@ -46,8 +51,10 @@ class RecordedFiles:
         """Tells where the command wrote, if not to the folder."""
         if not self.elsewhere:
             return f"The command changed nothing below {folder}, and wrote no other file."
-        files = f"{self.elsewhere_count} file{'s' if self.elsewhere_count > 1 else ''}"
-        return f"The command wrote {files}, none below {folder}: the most likely are {', '.join(self.elsewhere)}."
+        if self.elsewhere_count == 1:
+            return f"The command wrote 1 file, which is not below {folder}: {self.elsewhere[0]}."
+        files = f"{self.elsewhere_count} files, none below {folder}"
+        return f"The command wrote {files}: the most likely are {', '.join(self.elsewhere)}."
 
 
 def checked_folder(folder: Path) -> Path:
@@ -87,7 +94,7 @@ def record(command: Sequence[str], folder: Path, trace: Path) -> RecordedFiles:
     with tempfile.TemporaryDirectory(prefix="powercut-") as scratch:
         report = Path(scratch) / "report"
         asked = [f"--folder={checked}", f"--trace={trace}", f"--report={report}"]
-        ended = subprocess.run([str(paths.engine()), "record-files", *asked, "--", *command], check=False)
+        ended = _run([str(paths.engine()), "record-files", *asked, "--", *command])
         try:
             found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -100,3 +107,13 @@ def record(command: Sequence[str], folder: Path, trace: Path) -> RecordedFiles:
         kind = UsageError if error["kind"] == "usage" else HarnessError
         raise kind(error["what"], where=error["where"], next_step=error["next"])
     return RecordedFiles(**found)
+
+
+def _run(words: list[str]) -> "subprocess.Popen[bytes]":
+    """Runs the engine to its end. Ctrl-C reaches the recorded command as well, whose end ends the recording."""
+    with subprocess.Popen(words) as process:
+        try:
+            process.wait()
+        except KeyboardInterrupt:
+            process.wait()  # a second Ctrl-C ends the recording at once
+    return process

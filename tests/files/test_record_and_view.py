@@ -1,11 +1,17 @@
 """`powercut record --files` and `powercut view`: what a person sees of a program's files, and of bad input."""
 
 import os
+import signal
+import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from powercut.cli.main import main
+from tests.interruptible import interruptible
 from tests.real_engine import require_engine
 
 _PROGRAM = r"""
@@ -82,6 +88,61 @@ def test_a_program_that_never_touches_the_folder(capfd: pytest.CaptureFixture[st
     assert main(["record", "--files", "data", "-o", "run.pct", "--", "sh", "-c", script]) == 0
     told = capfd.readouterr().err
     assert f"wrote 2 files, none below data: the most likely are {os.getcwd()}/two, {os.getcwd()}/one." in told
+    assert (
+        main(
+            ["record", "--files", "data", "-o", "run.pct", "--", "python3", "-c", r"open(b'\xe9\xff', 'w').write('x')"]
+        )
+        == 0
+    )
+    assert rf"wrote 1 file, which is not below data: {os.getcwd()}/\xe9\xff." in capfd.readouterr().err
+    assert main(["record", "--files", "data", "-o", "run.pct", "--", "true"]) == 0
+    assert "changed nothing below data, and wrote no other file." in capfd.readouterr().err
+
+
+def test_a_program_that_traces_another_is_told_why_nothing_is_known(capfd: pytest.CaptureFixture[str]) -> None:
+    script = "import ctypes; ctypes.CDLL(None).ptrace(0, 0, 0, 0); open('data/a', 'w').close()"
+    assert main(["record", "--files", "data", "-o", "run.pct", "--", "python3", "-c", script]) == 0
+    reason = "the program traces a process itself (ptrace), and a process has one tracer at a time."
+    assert f"A verdict on this recording is unknown: {reason}\n" in capfd.readouterr().err
+    assert main(["view", "run.pct"]) == 0
+    assert f"Not complete: {reason}" in capfd.readouterr().out
+
+
+def test_ctrl_c_lets_the_program_end_and_keeps_the_recording(data: Path) -> None:
+    script = """
+import signal, time
+def end(*_):
+    time.sleep(0.5)
+    open("data/closed", "w").close()
+    raise SystemExit(7)
+signal.signal(signal.SIGINT, end)
+open("data/ready", "w").close()
+time.sleep(60)"""
+    words = [sys.executable, "-m", "powercut", "record", "--files", "data", "-o", "run.pct", "--"]
+    with subprocess.Popen(
+        [*words, "python3", "-c", script], stderr=subprocess.PIPE, text=True, preexec_fn=interruptible, process_group=0
+    ) as recording:
+        while not (data / "ready").exists():
+            time.sleep(0.01)
+        os.killpg(recording.pid, signal.SIGINT)
+        told = recording.communicate()[1]
+    assert recording.returncode == 0, told
+    assert "'python3', which ended with status 7." in told
+    assert (data / "closed").exists()
+
+
+def test_a_recording_that_nobody_waits_for_ends_with_its_program(data: Path) -> None:
+    script = "echo $$ > data/pid.new; mv data/pid.new data/pid; while :; do echo x >> data/log; done"
+    words = [sys.executable, "-m", "powercut", "record", "--files", "data", "-o", "run.pct", "--"]
+    with subprocess.Popen([*words, "sh", "-c", script]) as recording:
+        while not (data / "pid").exists():
+            time.sleep(0.01)
+        recording.kill()
+    stat = Path(f"/proc/{(data / 'pid').read_text().strip()}/stat")
+    deadline = time.monotonic() + 5
+    while stat.exists() and stat.read_text().rpartition(")")[2].split()[0] not in "ZX":
+        assert time.monotonic() < deadline, "the program is left behind"
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(
@@ -94,6 +155,7 @@ def test_a_program_that_never_touches_the_folder(capfd: pytest.CaptureFixture[st
         (["--files", "data", "--", "./file"], "./file: the command cannot be found."),
         (["--files", "data"], "--files: no command to record."),
         (["--files", "pipes", "--", "true"], "'p' is a named pipe, which no model of a file system knows."),
+        (["--files", "sockets", "--", "true"], r"'s\xff' is a socket, which no model of a file system knows."),
         (["--files", "data", "--scenario", "x", "--", "true"], "--files: a folder is recorded by itself."),
     ],
 )
@@ -101,10 +163,14 @@ def test_bad_input_is_one_paragraph(words: list[str], told: str, capfd: pytest.C
     Path("file").touch()
     Path("pipes").mkdir()
     os.mkfifo("pipes/p")
+    Path("sockets").mkdir()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(b"sockets/s\xff")
+    before = sorted(Path().rglob("*"))
     assert main(["record", "-o", "run.pct", *words]) == 2
     (line,) = capfd.readouterr().err.splitlines()
     assert told in line
-    assert not Path("run.pct").exists()
+    assert sorted(Path().rglob("*")) == before, "a refused recording leaves everything as it was"
 
 
 def test_a_trace_in_the_folder_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
@@ -124,3 +190,35 @@ def test_what_is_no_recording_of_a_folder_is_refused(capfd: pytest.CaptureFixtur
     Path("text").write_text("no trace")
     assert main(["view", "text"]) == 2
     assert "this is not a powercut trace" in capfd.readouterr().err
+
+
+@pytest.mark.long
+def test_a_folder_that_is_too_large_is_told(data: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for number in range(100_000):
+        (data / f"{number}").symlink_to("x")
+    started = time.monotonic()
+    assert main(["record", "--files", "data", "-o", "run.pct", "--", "true"]) == 2
+    assert (
+        "the folder holds more than 100000 files, the most that are recorded. Record on a small"
+        in capfd.readouterr().err
+    )
+    (data / "0").unlink()
+    assert main(["record", "--files", "data", "-o", "run.pct", "--", "touch", "data/0"]) == 0
+    assert "200002 records" in capfd.readouterr().err
+    assert time.monotonic() - started < 30
+
+
+@pytest.mark.long
+def test_files_that_are_too_large_are_told(data: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with (data / "large").open("wb") as large:
+        for _ in range(1023):
+            large.write(b"x" * (1 << 20))
+        large.truncate(1 << 40)
+        os.fsync(large.fileno())  # a file system may allocate blocks late, and only these count
+    assert main(["record", "--files", "data", "-o", "run.pct", "--", "true"]) == 0
+    with (data / "more").open("wb") as more:
+        more.write(b"x" * (2 << 20))
+        os.fsync(more.fileno())
+    capfd.readouterr()
+    assert main(["record", "--files", "data", "-o", "run.pct", "--", "true"]) == 2
+    assert "the files of the folder hold more than 1 GiB, the most that is recorded." in capfd.readouterr().err

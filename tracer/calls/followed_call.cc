@@ -218,7 +218,7 @@ void FollowedCall::look_again(Place& place) {
 }
 
 std::optional<int64_t> FollowedCall::make(const CallingThread& thread, TreeLog& log) {
-  if (row_ == nullptr || !log.is_of_the_kernel()) return std::nullopt;
+  if (row_ == nullptr || inode_ == 0 || !log.is_of_the_kernel()) return std::nullopt;
   if (powercut_call_does_what(row_) == kPowercutWrites && has('b')) return make_write(thread, log);
   if (powercut_call_does_what(row_) != kPowercutSyncs) return std::nullopt;
   const int64_t result = (syncs_all_of_it() ? fsync(file_.number()) : fdatasync(file_.number())) == 0 ? 0 : -errno;

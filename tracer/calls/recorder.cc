@@ -339,9 +339,7 @@ Result<Recorded> record_command(const RecordedCommand& command) {
   if (trace == nullptr) return usage_error(error);
   Recorder recorder(command, *trace);
   TreeLog& log = recorder.log();
-  if (const auto wrong = log.begin()) {
-    return usage_error(*wrong, command.folder, "Name a folder that holds files, folders and symbolic links alone.");
-  }
+  if (auto wrong = log.begin()) return *wrong;
   const uint64_t before = trace->events();
   if (auto wrong = recorder.start()) return *wrong;
   Recorded out;
@@ -353,7 +351,7 @@ Result<Recorded> record_command(const RecordedCommand& command) {
   log.compare_at_the_end();
   out.touched = trace->events() > before;
   log.ended(WIFSIGNALED(out.status), WIFSIGNALED(out.status) ? WTERMSIG(out.status) : WEXITSTATUS(out.status));
-  out.complete = !log.missed();
+  out.missed = log.missed();
   constexpr size_t kNamed = 3;
   out.elsewhere = log.likely_elsewhere(kNamed);
   out.elsewhere_count = log.files_elsewhere();

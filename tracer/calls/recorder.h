@@ -23,8 +23,8 @@ struct RecordedCommand {
 };
 
 struct Recorded {
-  int status = 0;        // of the command, as waitpid() tells it
-  bool complete = true;  // false: something was missed, and notes of the trace say what
+  int status = 0;                   // of the command, as waitpid() tells it
+  std::vector<std::string> missed;  // sentences that say what was missed; they are notes of the trace as well
   uint64_t events = 0;
   std::vector<std::string> elsewhere;  // files outside of the folder with the most writes, at most three
   uint64_t elsewhere_count = 0;        // files outside that were written to

@@ -1,5 +1,6 @@
 #include "tracer/calls/tree.h"
 
+#include <absl/strings/ascii.h>
 #include <absl/strings/escaping.h>
 #include <absl/strings/str_cat.h>
 #include <dirent.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstring>
 #include <set>
@@ -20,6 +22,21 @@ namespace {
 
 std::string text_of(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
 
+// Returns the bytes of the UTF-8 letter that the text begins with; 0 if it begins with none.
+size_t letter_size(std::string_view text) {
+  const auto first = static_cast<uint8_t>(text.front());
+  const size_t size = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if ((first >= 0x80 && first < 0xc2) || first > 0xf4 || text.size() < size) return 0;
+  uint32_t letter = first & (0xff >> (size == 1 ? 0 : size + 1));
+  for (size_t i = 1; i < size; ++i) {
+    if ((text[i] & 0xc0) != 0x80) return 0;
+    letter = letter << 6 | (text[i] & 0x3f);
+  }
+  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = letter >= 0xd800 && letter < 0xe000;
+  return letter < kLeast[size] || letter > 0x10ffff || surrogate ? 0 : size;
+}
+
 }  // namespace
 
 std::optional<InodeKind> inode_kind(mode_t mode) {
@@ -29,7 +46,32 @@ std::optional<InodeKind> inode_kind(mode_t mode) {
   return std::nullopt;
 }
 
-std::string shown_name(const std::string& name) { return absl::Utf8SafeCHexEscape(name); }
+SharedHoles::SharedHoles(int file, const Tree::Inode& known) : file_(file), size_(known.size) {
+  for (const auto& [number, page] : known.pages) pages_.push_back(number);
+  std::ranges::sort(pages_);
+}
+
+uint64_t SharedHoles::end_from(uint64_t at) const {
+  const off_t data = lseek(file_, static_cast<off_t>(at), SEEK_DATA);
+  uint64_t next = at;  // a file system that knows no holes
+  if (data >= 0) next = static_cast<uint64_t>(data);
+  if (data < 0 && errno == ENXIO) next = size_;
+  const auto page = std::ranges::lower_bound(pages_, at / Tree::kPage);
+  if (page != pages_.end()) next = std::min(next, *page * Tree::kPage);
+  return std::max(next, at);
+}
+
+std::string shown_name(const std::string& name) {
+  std::string out;
+  for (std::string_view rest = name; !rest.empty();) {
+    const size_t size = letter_size(rest);
+    const std::string_view letter = rest.substr(0, std::max<size_t>(size, 1));
+    const bool printable = size > 1 || (size == 1 && absl::ascii_isprint(static_cast<unsigned char>(letter.front())));
+    out += printable ? std::string(letter) : absl::CHexEscape(std::string(letter));
+    rest.remove_prefix(letter.size());
+  }
+  return out;
+}
 
 Tree::Tree() { inodes_[kTreeRoot].kind = InodeKind::kFolder; }
 
@@ -234,7 +276,8 @@ void Tree::compare(int parent, const std::string& name, uint64_t inode, size_t m
       return differs(absl::StrCat("has ", status.st_size, " bytes, and ", known.size, " by the recorded calls"));
     }
     std::vector<uint8_t> real(64 * kPage), mine(real.size());
-    for (uint64_t at = 0; at < known.size; at += real.size()) {
+    const SharedHoles holes(fd.number(), known);
+    for (uint64_t at = 0; (at = holes.end_from(at)) < known.size; at += real.size()) {
       const size_t size = std::min<uint64_t>(real.size(), known.size - at);
       if (pread(fd.number(), real.data(), size, static_cast<off_t>(at)) != static_cast<ssize_t>(size)) {
         return differs("cannot be read");

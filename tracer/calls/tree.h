@@ -64,6 +64,20 @@ class Tree {
   std::unordered_map<uint64_t, Inode> inodes_;
 };
 
+// The holes that a real file and the known one have both: bytes within need not be compared.
+class SharedHoles {
+ public:
+  // The descriptor stays the caller's, and its position moves.
+  SharedHoles(int file, const Tree::Inode& known);
+  // Returns the end of the hole that `at` lies in; `at` itself if it lies in none.
+  uint64_t end_from(uint64_t at) const;
+
+ private:
+  int file_;
+  uint64_t size_;
+  std::vector<uint64_t> pages_;  // numbers, sorted
+};
+
 // Returns nothing for a socket, a pipe or a device.
 std::optional<InodeKind> inode_kind(mode_t mode);
 

@@ -19,7 +19,10 @@ namespace {
 
 constexpr size_t kPiece = layout::kMaxOperationBytes;
 constexpr uint64_t kMostFiles = 100'000;
+constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 constexpr size_t kMostKept = 512;
+constexpr const char* kReadable = "Record as a user who may read all files of the folder.";
+constexpr const char* kSmaller = "Record on a small folder, as the program's own set-up makes one.";
 constexpr uint64_t kSector = 512;
 
 std::span<const uint8_t> bytes_of(const std::string& text) {
@@ -79,11 +82,11 @@ uint64_t TreeLog::fresh(const struct stat& status) {
   return next_++;
 }
 
-std::optional<std::string> TreeLog::begin() {
+std::optional<EngineError> TreeLog::begin() {
   const OwnDescriptor root(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat status{};
   if (!root || fstat(root.number(), &status) != 0) {
-    return absl::StrCat("the folder cannot be opened: ", std::strerror(errno));
+    return refused(absl::StrCat("the folder cannot be opened: ", std::strerror(errno)), kReadable);
   }
   device_ = status.st_dev;
   struct statfs system{};
@@ -97,10 +100,16 @@ std::optional<std::string> TreeLog::begin() {
 }
 
 // Takes what stands in a folder that is recorded already.
-std::optional<std::string> TreeLog::take(int folder, uint64_t number) {
+EngineError TreeLog::refused(std::string what, const char* next) const {
+  return usage_error(std::move(what), folder_, next);
+}
+
+std::optional<EngineError> TreeLog::take(int folder, uint64_t number) {
   DIR* const list = fdopendir(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::string path = tree_.path_of(number);
-  if (list == nullptr) return absl::StrCat("'", shown_name(path), "' cannot be listed: ", std::strerror(errno));
+  if (list == nullptr) {
+    return refused(absl::StrCat("'", shown_name(path), "' cannot be listed: ", std::strerror(errno)), kReadable);
+  }
   std::set<std::string> names;
   while (const dirent* entry = readdir(list)) names.insert(entry->d_name);
   closedir(list);
@@ -108,16 +117,24 @@ std::optional<std::string> TreeLog::take(int folder, uint64_t number) {
     if (name == "." || name == "..") continue;
     const std::string shown = absl::StrCat("'", shown_name(path == "." ? name : path + "/" + name), "'");
     struct stat status{};
-    if (fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return shown + " cannot be looked at";
+    if (fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      return refused(absl::StrCat(shown, " cannot be looked at: ", std::strerror(errno)), kReadable);
+    }
     const auto kind = inode_kind(status.st_mode);
-    if (!kind)
-      return absl::StrCat(shown, " is ", other_kind(status.st_mode), ", which no model of a file system knows");
-    if (status.st_dev != device_) return shown + " is a mount point: files below it are on another file system";
+    if (!kind) {
+      return refused(absl::StrCat(shown, " is ", other_kind(status.st_mode), ", which no model of a file system knows"),
+                     "Name a folder that holds files, folders and symbolic links alone.");
+    }
+    if (status.st_dev != device_) {
+      return refused(shown + " lies on another file system than the folder",
+                     "Name a folder without mount points below it; a subvolume is such a mount point too.");
+    }
     uint64_t inode = inode_of(status);
     const bool is_new = inode == 0;
     if (is_new) {
       if (numbers_.size() >= kMostFiles) {
-        return absl::StrCat("the folder holds more than ", kMostFiles, " files, the most that are recorded");
+        return refused(absl::StrCat("the folder holds more than ", kMostFiles, " files, the most that are recorded"),
+                       kSmaller);
       }
       const std::string target = *kind == InodeKind::kLink ? link_target(folder, name.c_str()) : "";
       inode = fresh(status);
@@ -134,8 +151,16 @@ std::optional<std::string> TreeLog::take(int folder, uint64_t number) {
     emit(entry);
     if (!is_new || *kind == InodeKind::kLink) continue;
     const OwnDescriptor file(openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-    if (!file) return absl::StrCat(shown, " cannot be read: ", std::strerror(errno));
+    if (!file) return refused(absl::StrCat(shown, " cannot be read: ", std::strerror(errno)), kReadable);
     if (*kind == InodeKind::kFile) {
+      // Holes take no place.
+      bytes_ +=
+          std::min<uint64_t>(static_cast<uint64_t>(status.st_size), static_cast<uint64_t>(status.st_blocks) * kSector);
+      if (bytes_ > kMostBytes) {
+        return refused(absl::StrCat("the files of the folder hold more than ", kMostBytes >> 30,
+                                    " GiB, the most that is recorded"),
+                       kSmaller);
+      }
       contents(TreeCall::kContent, inode, file.number(), static_cast<uint64_t>(status.st_size), 0);
     } else if (auto wrong = take(file.number(), inode)) {
       return wrong;
@@ -148,6 +173,9 @@ std::optional<std::string> TreeLog::take(int folder, uint64_t number) {
 void TreeLog::contents(TreeCall call, uint64_t inode, int file, uint64_t size, uint8_t flags) {
   std::vector<uint8_t> bytes(kPiece);
   for (uint64_t at = 0; at < size;) {
+    const off_t data = lseek(file, static_cast<off_t>(at), SEEK_DATA);
+    if (data < 0 && errno == ENXIO) break;
+    at = std::max(at, static_cast<uint64_t>(std::max<off_t>(data, 0)));
     const ssize_t got = pread(file, bytes.data(), std::min<uint64_t>(kPiece, size - at), static_cast<off_t>(at));
     if (got <= 0) break;
     const auto piece = std::span<const uint8_t>(bytes).first(static_cast<size_t>(got));
@@ -235,7 +263,7 @@ void TreeLog::moved_in(const Place& place) {
   if (S_ISREG(place.status.st_mode)) {
     contents(TreeCall::kWrite, inode, file.number(), static_cast<uint64_t>(place.status.st_size), 0);
   } else if (S_ISDIR(place.status.st_mode)) {
-    if (const auto wrong = take(file.number(), inode)) note(TreeNote::kUnknown, *wrong);
+    if (const auto wrong = take(file.number(), inode)) note(TreeNote::kUnknown, wrong->what);
   }
 }
 
@@ -312,8 +340,8 @@ void TreeLog::attributes_changed(uint64_t inode) {
 }
 
 void TreeLog::note(TreeNote kind, const std::string& sentence) {
-  missed_ = missed_ || kind == TreeNote::kUnknown;
   if (!noted_.insert(sentence).second) return;
+  if (kind == TreeNote::kUnknown) missed_.push_back(sentence);
   Event out = event(TreeCall::kNote);
   out.flags = static_cast<uint8_t>(kind);
   out.value = bytes_of(sentence);
@@ -360,7 +388,8 @@ void TreeLog::catch_up(uint64_t inode) {
   if (found == mapped_.end()) return;
   const Tree::Inode& known = *tree_.find(inode);
   std::vector<uint8_t> real(kPiece), mine(kPiece);
-  for (uint64_t at = 0; at < known.size; at += kPiece) {
+  const SharedHoles holes(found->second.number(), known);
+  for (uint64_t at = 0; (at = holes.end_from(at)) < known.size; at += kPiece) {
     const ssize_t got =
         pread(found->second.number(), real.data(), std::min<uint64_t>(kPiece, known.size - at), static_cast<off_t>(at));
     if (got <= 0) return;

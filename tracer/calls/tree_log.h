@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "tracer/calls/calling_thread.h"
 #include "tracer/calls/own_descriptor.h"
 #include "tracer/calls/tree.h"
@@ -27,8 +28,8 @@ class TreeLog {
  public:
   TreeLog(TraceWriter& trace, std::string folder) : trace_(trace), folder_(std::move(folder)) {}
 
-  // Takes the tree at the start. Returns a sentence if the folder cannot be recorded.
-  std::optional<std::string> begin();
+  // Takes the tree at the start. Returns an error if the folder cannot be recorded.
+  std::optional<EngineError> begin();
 
   // The calls that follow are of this thread, by the system call of this name.
   void by(uint32_t thread, std::string_view call, uint32_t stack);
@@ -76,7 +77,8 @@ class TreeLog {
   void keep(const Place& place);
   // Compares the folder with the recorded calls, and notes what nobody has recorded.
   void compare_at_the_end();
-  bool missed() const { return missed_; }
+  // Sentences; empty if all calls on the folder were followed.
+  const std::vector<std::string>& missed() const { return missed_; }
 
  private:
   struct Key {
@@ -87,7 +89,8 @@ class TreeLog {
 
   Event event(TreeCall call) const;
   void emit(Event& event);
-  std::optional<std::string> take(int folder, uint64_t number);
+  EngineError refused(std::string what, const char* next) const;
+  std::optional<EngineError> take(int folder, uint64_t number);
   void contents(TreeCall call, uint64_t inode, int file, uint64_t size, uint8_t flags);
   std::string target_of(const Place& place) const;
   uint64_t fresh(const struct stat& status);
@@ -98,6 +101,7 @@ class TreeLog {
   uint64_t device_ = 0;
   bool is_of_the_kernel_ = false;
   Tree tree_;
+  uint64_t bytes_ = 0;  // of the files at the start
   std::map<Key, uint64_t> numbers_;
   uint64_t next_ = kTreeRoot + 1;
   std::set<uint64_t> nameless_;  // made by O_TMPFILE, and not linked yet
@@ -109,7 +113,7 @@ class TreeLog {
   };
   std::map<Key, Elsewhere> elsewhere_;
   std::set<std::string> noted_;
-  bool missed_ = false;
+  std::vector<std::string> missed_;
 
   uint32_t thread_ = 0, stack_ = 0;
   std::string call_;

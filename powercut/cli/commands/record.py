@@ -94,13 +94,13 @@ def record(
 def _files(command: list[str], folder: Path, path: Path, *, json: bool) -> None:
     recorded = files_record.record(command, folder, path)
     if json:
-        output.print_json({**asdict(recorded), "trace": str(path)})
+        output.print_json({**asdict(recorded), "complete": recorded.complete, "trace": str(path)})
         return
     talk.say(f"{path.name}: {recorded.events} records of '{command[0]}', which {recorded.ending()}.")
     if not recorded.touched:
         talk.say(recorded.untouched(folder))
     if not recorded.complete:
-        talk.say("Something was missed, and a verdict on this recording is unknown: 'powercut view' says why.")
+        talk.say(f"A verdict on this recording is unknown: {'; '.join(recorded.missed)}.")
     talk.say(f"Look at it with 'powercut view {path}'.")
 
 
