@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#define POWERCUT_MARK_NUMBERS_ONLY
 #include "powercut/mark.h"
 #include "tracer/stream/marks.h"
 

@@ -1,5 +1,6 @@
 #include "tracer/stream/marks.h"
 
+#define POWERCUT_MARK_NUMBERS_ONLY
 #include "powercut/mark.h"
 
 int powercut_mark_reads(uint64_t request, unsigned* texts, unsigned* bytes) {

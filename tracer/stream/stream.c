@@ -1,5 +1,6 @@
 #include "tracer/stream/stream.h"
 
+#define POWERCUT_MARK_NUMBERS_ONLY
 #include "powercut/mark.h"
 
 enum { kLine = 64 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tracer/valgrind/requests.h"
 
+#define POWERCUT_MARK_NUMBERS_ONLY
 #include "powercut/mark.h"
 #include "pub_tool_debuginfo.h"
 #include "pub_tool_libcbase.h"
