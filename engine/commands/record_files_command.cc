@@ -1,22 +1,24 @@
 // `powercut-engine record-files`: runs a command and records what it does to the files below a folder (tracer/calls).
 //
-//     powercut-engine record-files --folder=DIR --trace=FILE --report=FILE -- COMMAND [WORD]…
+//     powercut-engine record-files --folder=DIR --trace=FILE --report=FILE [--marks=FILE] [--output=DIR] -- COMMAND
+//     [WORD]…
 //
-// The command has the terminal and the files of this process. The report is JSON: {"status", "signal", "events",
-// "touched", "missed", "elsewhere", "elsewhere_count"}, of which `status` or `signal` is null; or {"error": {"kind",
-// "what", "where", "next"}}.
+// The command has the terminal and the files of this process. With --output, a folder that exists, its standard output
+// and error go to the files `stdout` and `stderr` there. The report is JSON: {"status", "signal", "events", "touched",
+// "missed", "elsewhere", "elsewhere_count", "printed"}, of which `status` or `signal` is null; or {"error": {"kind",
+// "what", "where", "next"}}. An element of `printed` is [events before the write, 1 stdout or 2 stderr, size of the
+// file].
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/event_stream.h"
 #include "engine/commands.h"
+#include "engine/report_file.h"
 #include "tracer/calls/recorder.h"
 
 namespace powercut {
@@ -37,6 +39,10 @@ std::optional<Asked> recording_asked_for(int argc, char** argv) {
       out.command.folder = value("--folder=");
     } else if (word.starts_with("--trace=")) {
       out.command.trace = value("--trace=");
+    } else if (word.starts_with("--marks=")) {
+      out.command.marks = value("--marks=");
+    } else if (word.starts_with("--output=")) {
+      out.command.output = value("--output=");
     } else if (word.starts_with("--report=")) {
       out.report = value("--report=");
     } else {
@@ -52,13 +58,16 @@ std::optional<Asked> recording_asked_for(int argc, char** argv) {
 
 Json report_of(const Recorded& recorded) {
   const bool killed = WIFSIGNALED(recorded.status);
+  Json printed = Json::array();
+  for (const PrintedSoFar& grown : recorded.printed) printed.push_back({grown.events, grown.output, grown.size});
   return {{"status", killed ? Json() : Json(WEXITSTATUS(recorded.status))},
           {"signal", killed ? Json(WTERMSIG(recorded.status)) : Json()},
           {"events", recorded.events},
           {"touched", recorded.touched},
           {"missed", recorded.missed},
           {"elsewhere", recorded.elsewhere},
-          {"elsewhere_count", recorded.elsewhere_count}};
+          {"elsewhere_count", recorded.elsewhere_count},
+          {"printed", printed}};
 }
 
 }  // namespace
@@ -71,18 +80,7 @@ int record_files(int argc, char** argv) {
   // A terminal asks the program by itself to stop; its end then ends the recording.
   for (const int number : {SIGINT, SIGQUIT}) signal(number, [](int) {});
   const Result<Recorded> recorded = record_command(asked->command);
-  Json report;
-  if (recorded) {
-    report = report_of(*recorded);
-  } else {
-    const EngineError& error = recorded.error();
-    report["error"] = {{"kind", error.kind == ErrorKind::kUsage ? "usage" : "harness"},
-                       {"what", error.what},
-                       {"where", error.where},
-                       {"next", error.next}};
-  }
-  std::ofstream(asked->report) << report.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return recorded ? kExitOk : recorded.error().exit_code();
+  return write_report(asked->report, recorded ? Result<Json>(report_of(*recorded)) : recorded.error());
 }
 
 }  // namespace powercut

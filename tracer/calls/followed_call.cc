@@ -119,15 +119,21 @@ bool FollowedCall::look_at_file(const CallingThread& thread, TreeLog& log) {
   struct stat status{};
   if (!file_ || fstat(file_.number(), &status) != 0) return false;
   inode_ = log.inode_of(status);
-  if (inode_ == 0 && S_ISREG(status.st_mode) && powercut_call_does_what(row_) == kPowercutWrites) {
-    log.wrote_elsewhere(file_.number(), status);
-  }
-  return inode_ != 0;
+  if (inode_ != 0) return true;
+  const auto does = powercut_call_does_what(row_);
+  if (!S_ISREG(status.st_mode) || (does != kPowercutWrites && does != kPowercutCopies)) return false;
+  told_ = log.told_file(status);
+  if (told_ == nullptr && does == kPowercutWrites) log.wrote_elsewhere(file_.number(), status);
+  return told_ != nullptr;
 }
 
 bool FollowedCall::look_at_write(const CallingThread& thread, TreeLog& log) {
   if (!look_at_file(thread, log)) return false;
-  log.catch_up(inode_);
+  if (told_ == nullptr) {
+    log.catch_up(inode_);
+  } else {
+    log.catch_up();
+  }
   const int opened = fcntl(file_.number(), F_GETFL);
   direct_ = (opened & O_DIRECT) != 0;
   // Only pwritev2 has flags that say how it writes; the flags of splice say nothing about the file.
@@ -252,6 +258,7 @@ void FollowedCall::after(const CallingThread& thread, int64_t result, TreeLog& l
     case kPowercutWrites:
     case kPowercutCopies: {
       if (result == 0) return;
+      if (told_ != nullptr) return told_->wrote(log, written_at(result), static_cast<uint64_t>(result));
       return log.wrote(inode_, file_.number(), written_at(result), static_cast<uint64_t>(result), through_);
     }
     case kPowercutAllocates:

@@ -71,6 +71,7 @@ class FollowedCall {
 
   OwnDescriptor file_;
   uint64_t inode_ = 0;
+  ToldFile* told_ = nullptr;  // the file outside that is written to, if somebody asks for it
   uint64_t offset_ = 0;
   uint8_t through_ = 0;
   bool direct_ = false;

@@ -23,6 +23,7 @@
 #include "tracer/calls/code_places.h"
 #include "tracer/calls/filter.h"
 #include "tracer/calls/followed_call.h"
+#include "tracer/calls/marks.h"
 #include "tracer/calls/tree_log.h"
 
 namespace powercut {
@@ -49,7 +50,7 @@ class Recorder {
 
   TreeLog& log() { return log_; }
 
-  std::optional<EngineError> start() {
+  std::optional<EngineError> start(const Printed& printed) {
     const std::vector<sock_filter> filter = calls_filter();
     int go[2], failed[2];
     if (pipe2(go, O_CLOEXEC) != 0 || pipe2(failed, O_CLOEXEC) != 0) return broken("cannot make a pipe");
@@ -63,6 +64,7 @@ class Recorder {
       close(go[1]);
       char seized = 0;
       if (::read(go[0], &seized, 1) != 1) _exit(127);
+      printed.take_over();
       if (install_filter(filter)) execvp(words[0], words.data());
       const int error = errno;
       [[maybe_unused]] const ssize_t told = ::write(failed[1], &error, sizeof error);
@@ -340,18 +342,32 @@ Result<Recorded> record_command(const RecordedCommand& command) {
   Recorder recorder(command, *trace);
   TreeLog& log = recorder.log();
   if (auto wrong = log.begin()) return *wrong;
+  Marks marks;
+  if (!command.marks.empty()) {
+    if (auto wrong = marks.make(command.marks, log)) return *wrong;
+  }
+  Printed printed;
+  if (!command.output.empty()) {
+    if (auto wrong = printed.make(command.output, log)) return *wrong;
+  }
   const uint64_t before = trace->events();
-  if (auto wrong = recorder.start()) return *wrong;
+  if (auto wrong = recorder.start(printed)) return *wrong;
   Recorded out;
   out.status = recorder.follow();
   if (const int failure = recorder.failure(); failure != 0) {
     return usage_error(absl::StrCat("the command cannot be started: ", std::strerror(failure)), command.command.front(),
                        "Name a program that exists and may be run.");
   }
+  if (auto wrong = marks.wrong()) return *wrong;
+  if (marks.has_operations() && !command.output.empty()) {
+    return usage_error("the program marks its operations itself", "--ack",
+                       "Leave --ack out, or the marks: an operation that both end would be two.");
+  }
   log.compare_at_the_end();
-  out.touched = trace->events() > before;
+  out.touched = trace->events() > before + marks.events();
   log.ended(WIFSIGNALED(out.status), WIFSIGNALED(out.status) ? WTERMSIG(out.status) : WEXITSTATUS(out.status));
   out.missed = log.missed();
+  out.printed = printed.grown();
   constexpr size_t kNamed = 3;
   out.elsewhere = log.likely_elsewhere(kNamed);
   out.elsewhere_count = log.files_elsewhere();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tracer/calls/printed.h"
 
 namespace powercut {
 
@@ -20,6 +21,8 @@ struct RecordedCommand {
   std::vector<std::string> command;  // the program, found as the shell finds it, and its arguments
   std::string folder;                // absolute
   std::string trace;                 // to write
+  std::string marks;                 // the file to make for the program's marks; empty: none is made
+  std::string output;                // a folder for what the command prints; empty: the command prints by itself
 };
 
 struct Recorded {
@@ -29,6 +32,7 @@ struct Recorded {
   std::vector<std::string> elsewhere;  // files outside of the folder with the most writes, at most three
   uint64_t elsewhere_count = 0;        // files outside that were written to
   bool touched = false;                // the folder was changed or synced
+  std::vector<PrintedSoFar> printed;   // with a folder for the output
 };
 
 // Blocks until the command and all that it started have ended.

@@ -357,6 +357,11 @@ void TreeLog::ended(bool by_signal, int how) {
   emit(out);
 }
 
+ToldFile* TreeLog::told_file(const struct stat& status) const {
+  const auto found = told_.find(key_of(status));
+  return found == told_.end() ? nullptr : found->second;
+}
+
 void TreeLog::wrote_elsewhere(int file, const struct stat& status) {
   Elsewhere& found = elsewhere_[key_of(status)];
   if (found.writes++ != 0) return;

@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "tracer/calls/calling_thread.h"
 #include "tracer/calls/own_descriptor.h"
+#include "tracer/calls/told_file.h"
 #include "tracer/calls/tree.h"
 #include "tracer/format/writer.h"
 
@@ -33,6 +34,12 @@ class TreeLog {
 
   // The calls that follow are of this thread, by the system call of this name.
   void by(uint32_t thread, std::string_view call, uint32_t stack);
+
+  uint32_t thread() const { return thread_; }
+  uint32_t stack() const { return stack_; }
+  // Appends an event that is no call on the tree.
+  void append(const Event& event) { trace_.append(event); }
+  uint64_t events() const { return trace_.events(); }
 
   // Returns the inode of a real file; 0 for a file outside.
   uint64_t inode_of(const struct stat& status) const;
@@ -58,6 +65,11 @@ class TreeLog {
   void attributes_changed(uint64_t inode);
   void note(TreeNote kind, const std::string& sentence);
   void ended(bool by_signal, int how);
+
+  // Writes to this file are told to `file`, which outlives the log.
+  void tells(const struct stat& status, ToldFile& file) { told_[key_of(status)] = &file; }
+  // Returns null for a file whose writes nobody asks for.
+  ToldFile* told_file(const struct stat& status) const;
 
   // A write to a file outside of the folder, for people who named another one.
   void wrote_elsewhere(int file, const struct stat& status);
@@ -112,6 +124,7 @@ class TreeLog {
     uint64_t writes = 0;
   };
   std::map<Key, Elsewhere> elsewhere_;
+  std::map<Key, ToldFile*> told_;
   std::set<std::string> noted_;
   std::vector<std::string> missed_;
 
