@@ -62,9 +62,10 @@ void add_model_command(CommandLine& app, int& exit_code);
 void add_trees_command(CommandLine& app, int& exit_code);
 void add_faults_command(CommandLine& app, int& exit_code);
 
-// Looking after a program that is recorded: they have their own arguments (watch_command.cc, record_files_command.cc),
-// and print nothing.
+// Looking after a program that is recorded: they have their own arguments (watch_command.cc, record_files_command.cc,
+// acknowledge_files_command.cc), and print nothing.
 int record_files(int argc, char** argv);
+int acknowledge_files(int argc, char** argv);
 int watch(int argc, char** argv);
 int put_back(int argc, char** argv);
 
