@@ -57,17 +57,65 @@ class Call:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """Begin or end of an operation, or a named place."""
+
+    kind: str
+    thread: int
+    #: The kind of the operation, or its status.
+    code: str = ""
+    key: bytes = b""
+    value: bytes = b""
+    text: str = ""
+
+    @staticmethod
+    def of(raw: dict[str, Any]) -> "Mark":
+        """The mark of a `trace_event` (reports/EVENTS.md)."""
+        return Mark(
+            kind=_MARKS[raw["kind"]],
+            thread=raw["thread"],
+            code=raw.get("code", ""),
+            key=bytes.fromhex(raw.get("key", "")),
+            value=bytes.fromhex(raw.get("value", "")),
+            text=raw.get("text", ""),
+        )
+
+    def line(self) -> str:
+        """The mark as a program writes it (docs/files-marks.md)."""
+        words = [_word(self.key)] if self.key or (self.value and self.kind == "begin") else []
+        words += [_word(self.value)] if self.value else []
+        return " ".join(word for word in (self.kind, self.code, *words, self.text) if word)
+
+
+_MARKS = {"op-begin": "begin", "op-end": "end", "marker": "point"}
+
+
 def calls(engine_path: Path, trace: Path, *, interrupt: Interrupt | None = None) -> Iterator[Call]:
     """The calls of a trace, one after the other; other records are left out."""
+    for found in records(engine_path, trace, interrupt=interrupt):
+        if isinstance(found, Call):
+            yield found
+
+
+def records(engine_path: Path, trace: Path, *, interrupt: Interrupt | None = None) -> Iterator[Call | Mark]:
+    """The calls of a trace, and the marks among them."""
     for raw in trace_events.records(engine_path, trace, interrupt=interrupt):
         if raw["kind"] == "tree-call":
             yield Call.of(raw)
+        elif raw["kind"] in _MARKS:
+            yield Mark.of(raw)
 
 
 def shown(name: bytes) -> str:
     """A name as people read it: bytes that are no UTF-8, and what cannot be printed, are escaped."""
     text = name.decode("utf-8", "backslashreplace")
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+
+
+def _word(data: bytes) -> str:
+    """Bytes as one word of a mark."""
+    return shown(data).replace("%", "%25").replace(" ", "%20")
 
 
 @dataclass

@@ -5,9 +5,11 @@ The command works in place: after the recording the folder is what the command l
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +18,8 @@ from typing import Any
 
 from powercut.base import paths
 from powercut.base.errors import HarnessError, UsageError
+from powercut.engine.supervise import OUTPUTS
+from powercut.program import acknowledgements
 
 _CHOOSE = "Name the folder that holds the program's data with --files."
 
@@ -35,6 +39,9 @@ class RecordedFiles:
     elsewhere: list[str]
     #: How many there are.
     elsewhere_count: int
+    #: Operations that the program's output has acknowledged, and notes on how the lines left the program.
+    acknowledged: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -74,8 +81,9 @@ def checked_folder(folder: Path) -> Path:
     return folder.resolve()
 
 
-def record(command: Sequence[str], folder: Path, trace: Path) -> RecordedFiles:
-    """Runs the command and writes its trace."""
+def record(command: Sequence[str], folder: Path, trace: Path, *, ack: re.Pattern[str] | None = None) -> RecordedFiles:
+    """Runs the command and writes its trace. Lines of its output that match `ack` acknowledge operations; the command
+    then prints when it has ended."""
     if not command:
         raise UsageError(
             "no command to record", where="--files", next_step="Write the command behind '--': -- ./app run DIR."
@@ -91,22 +99,54 @@ def record(command: Sequence[str], folder: Path, trace: Path) -> RecordedFiles:
             where=str(trace),
             next_step="Name another place with -o.",
         )
-    with tempfile.TemporaryDirectory(prefix="powercut-") as scratch:
-        report = Path(scratch) / "report"
-        asked = [f"--folder={checked}", f"--trace={trace}", f"--report={report}"]
-        ended = _run([str(paths.engine()), "record-files", *asked, "--", *command])
+    with tempfile.TemporaryDirectory(prefix="powercut-", dir=_scratch_outside(checked, trace)) as name:
+        scratch = Path(name)
+        raw = scratch / "raw.pct" if ack else trace
+        asked = [f"--folder={checked}", f"--trace={raw}", f"--marks={scratch / 'marks'}"]
+        if ack:
+            (scratch / "output").mkdir()
+            asked.append(f"--output={scratch / 'output'}")
         try:
-            found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            raise HarnessError(
-                f"the recorder ended with status {ended.returncode} and without a report; it took the command with it",
-                where=command[0],
-                next_step="Record it again.",
-            ) from None
+            found = _reported(scratch, ["record-files", *asked], ["--", *command], of=command[0])
+        finally:
+            _print_again(scratch / "output")
+        printed = found.pop("printed")
+        if ack:
+            given = {"ack": ack.pattern, "printed": printed, "lines": acknowledgements.found(ack, scratch / "output")}
+            (scratch / "lines").write_text(json.dumps(given), encoding="utf-8")
+            asked = [f"--trace={raw}", f"--output={scratch / 'lines'}", f"--out={trace}"]
+            counts = _reported(scratch, ["acknowledge-files", *asked], [], of=command[0])
+            found |= {
+                "events": counts["events"],
+                "acknowledged": counts["lines"],
+                "notes": tuple(acknowledgements.notes(counts)),
+            }
+    return RecordedFiles(**found)
+
+
+def _scratch_outside(folder: Path, trace: Path) -> Path | None:
+    """A place for files of the recorder's own outside of the folder; None: where temporary files are."""
+    inside = Path(tempfile.gettempdir()).resolve().is_relative_to(folder)
+    return trace.absolute().parent if inside else None
+
+
+def _reported(scratch: Path, words: list[str], rest: list[str], *, of: str) -> dict[str, Any]:
+    """The answer of a command of the engine that prints nothing."""
+    report = scratch / "report"
+    report.unlink(missing_ok=True)
+    ended = _run([str(paths.engine()), *words, f"--report={report}", *rest])
+    try:
+        found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise HarnessError(
+            f"the recorder ended with status {ended.returncode} and without a report; it took the command with it",
+            where=of,
+            next_step="Record it again.",
+        ) from None
     if error := found.get("error"):
         kind = UsageError if error["kind"] == "usage" else HarnessError
         raise kind(error["what"], where=error["where"], next_step=error["next"])
-    return RecordedFiles(**found)
+    return found
 
 
 def _run(words: list[str]) -> "subprocess.Popen[bytes]":
@@ -117,3 +157,11 @@ def _run(words: list[str]) -> "subprocess.Popen[bytes]":
         except KeyboardInterrupt:
             process.wait()  # a second Ctrl-C ends the recording at once
     return process
+
+
+def _print_again(output: Path) -> None:
+    """Hands on what the command printed to files."""
+    for name, stream in zip(OUTPUTS, (sys.stdout, sys.stderr), strict=True):
+        if (file := output / name).is_file():
+            stream.write(file.read_text(encoding="utf-8", errors="replace"))
+            stream.flush()

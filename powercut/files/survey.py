@@ -19,6 +19,7 @@ from powercut.files.calls import (
     SYNC_RANGE,
     TOLD,
     Call,
+    Mark,
     Names,
 )
 from powercut.files.words import line_of
@@ -62,8 +63,10 @@ class _Surveyor:
         #: Names that no sync of their folder has covered, each with the call that made or took it.
         self.entries: dict[tuple[int, bytes], int] = {}
 
-    def take(self, call: Call) -> None:
-        if call.kind == "started":
+    def take(self, call: Call | Mark) -> None:
+        if isinstance(call, Mark):
+            self.survey.lines.append(f"{'':6}  t{call.thread}  {call.line()}")
+        elif call.kind == "started":
             self.started = True
         elif call.kind == "note":
             text = call.data.decode("utf-8", "backslashreplace")
@@ -163,7 +166,7 @@ class _Surveyor:
         return self.survey
 
 
-def survey(calls: Iterable[Call]) -> Survey:
+def survey(calls: Iterable[Call | Mark]) -> Survey:
     """Follows the calls of a recording to its end."""
     surveyor = _Surveyor()
     for call in calls:

@@ -1,5 +1,6 @@
 """`powercut record`: only record, for exploring later or elsewhere."""
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +18,7 @@ from powercut.cli.commands.grouped import Without, argument, grouped, option
 from powercut.engine import engine, options
 from powercut.files import record as files_record
 from powercut.findings.store import FindingStore
+from powercut.program import acknowledgements
 from powercut.program import record as program_record
 from powercut.program.options import JUDGING, ProgramOptions
 from powercut.program.words import default_name
@@ -58,13 +60,14 @@ def record(
         path, place=str(output_file), next_step="Name a file with -o: a trace is put in place as a whole."
     )
     if files is not None:
-        if given.named() or scenario is not None:
+        if set(given.named()) - {"--ack"} or scenario is not None:
             raise UsageError(
                 "a folder is recorded by itself",
                 where="--files",
                 next_step="Leave the other options of what to run out.",
             )
-        return _files([*([target] if target else []), *(command or [])], files, path, json=json)
+        ack = acknowledgements.pattern(given.ack) if given.ack else None
+        return _files([*([target] if target else []), *(command or [])], files, path, ack=ack, json=json)
     if command:
         raise UsageError(
             "more than one TARGET",
@@ -91,12 +94,16 @@ def record(
         talk.say(f"Explore it with '{hint}'.")
 
 
-def _files(command: list[str], folder: Path, path: Path, *, json: bool) -> None:
-    recorded = files_record.record(command, folder, path)
+def _files(command: list[str], folder: Path, path: Path, *, ack: re.Pattern[str] | None, json: bool) -> None:
+    recorded = files_record.record(command, folder, path, ack=ack)
     if json:
         output.print_json({**asdict(recorded), "complete": recorded.complete, "trace": str(path)})
         return
     talk.say(f"{path.name}: {recorded.events} records of '{command[0]}', which {recorded.ending()}.")
+    if ack:
+        talk.say(f"{recorded.acknowledged} operations were acknowledged.")
+    for note in recorded.notes:
+        talk.say(f"Note: {note}.")
     if not recorded.touched:
         talk.say(recorded.untouched(folder))
     if not recorded.complete:

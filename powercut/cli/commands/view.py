@@ -35,7 +35,7 @@ def view(
     last lines say, under each file system's profile. No recovery is run.
     """
     asked = trees.chosen(fs)
-    found = survey(calls.calls(paths.engine(), trace))
+    found = survey(calls.records(paths.engine(), trace))
     if not found.ended:
         raise UsageError(
             "this is no recording of a folder", where=str(trace), next_step="Record one with 'powercut record --files'."

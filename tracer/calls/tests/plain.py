@@ -15,18 +15,22 @@ from powercut.files.calls import (
     SYNC_FILE,
     SYNC_RANGE,
     Call,
+    Mark,
     Names,
 )
 
 _ALLOCATIONS = {0: "allocate", 1: "allocate-keep", 3: "punch", 16: "zero", 17: "zero-keep"}
 
 
-def plain(calls: Iterable[Call]) -> list[str]:
-    """The calls of the program; those of the tree at the start are left out."""
+def plain(calls: Iterable[Call | Mark]) -> list[str]:
+    """The calls of the program, and its marks; calls of the tree at the start are left out."""
     names = Names()
     started = False
     out: list[str] = []
     for call in calls:
+        if isinstance(call, Mark):
+            out.append(call.line())
+            continue
         if call.kind == "started":
             started = True
         elif started and call.kind not in ("note", "ended"):
