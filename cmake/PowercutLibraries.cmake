@@ -1,5 +1,5 @@
 # The libraries that the native code uses, all from the distribution. Link them by these names:
-# absl::*, PkgConfig::zstd, PkgConfig::xxhash, nlohmann_json::nlohmann_json, CLI11::CLI11,
+# absl::*, PkgConfig::zstd, PkgConfig::xxhash, PkgConfig::libdw, nlohmann_json::nlohmann_json, CLI11::CLI11,
 # Boost::context; in tests GTest::gtest_main, GTest::gmock, rapidcheck, benchmark::benchmark.
 # LLVM is looked for by tracer/llvm alone.
 
@@ -11,6 +11,7 @@ find_package(CLI11 REQUIRED CONFIG)
 find_package(Boost REQUIRED COMPONENTS context)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(libdw REQUIRED IMPORTED_TARGET libdw)
 # Debian's libzydis-dev ships neither a CMake package nor a .pc file.
 find_path(ZYDIS_INCLUDE Zydis/Zydis.h REQUIRED)
 find_library(ZYDIS_LIBRARY Zydis REQUIRED)

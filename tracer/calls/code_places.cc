@@ -2,12 +2,14 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <sys/ptrace.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <tuple>
-#include <vector>
+#include <iterator>
+#include <utility>
 
 #include "tracer/calls/own_descriptor.h"
 #include "tracer/format/build_id.h"
@@ -15,31 +17,39 @@
 namespace powercut {
 namespace {
 
-// Returns the address that the file itself gives to its byte at `offset`, by which symbols are looked up.
-uint64_t own_address(const std::string& path, uint64_t offset) {
+// Walks that are kept of one place.
+constexpr size_t kMostKnown = 8;
+// Places of a process that are kept: a program that never comes back to one must not fill the memory.
+constexpr size_t kMostPlaces = 1u << 14;
+
+// Returns what loading added to the addresses that the file itself gives, by which symbols are looked up. `offset` is
+// the place in the file of the code that lies in [begin, end).
+uint64_t bias_of(const std::string& path, uint64_t begin, uint64_t end, uint64_t offset) {
   const OwnDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   Elf64_Ehdr header{};
-  if (pread(file.number(), &header, sizeof header, 0) != sizeof header) return offset;
+  if (pread(file.number(), &header, sizeof header, 0) != sizeof header) return begin - offset;
   std::vector<Elf64_Phdr> segments(header.e_phnum);
   const auto size = static_cast<ssize_t>(segments.size() * sizeof(Elf64_Phdr));
   if (pread(file.number(), segments.data(), static_cast<size_t>(size), static_cast<off_t>(header.e_phoff)) != size) {
-    return offset;
+    return begin - offset;
   }
   for (const Elf64_Phdr& segment : segments) {
-    if (segment.p_type == PT_LOAD && offset >= segment.p_offset && offset - segment.p_offset < segment.p_filesz) {
-      return offset - segment.p_offset + segment.p_vaddr;
+    // A mapping begins at a page, a segment at any byte: pages at its ends show parts of its neighbours.
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 && segment.p_offset < offset + (end - begin) &&
+        segment.p_offset + segment.p_filesz > offset) {
+      return begin - offset + segment.p_offset - segment.p_vaddr;
     }
   }
-  return offset;
+  return begin - offset;
 }
 
 }  // namespace
 
-void CodePlaces::read(pid_t process, Process& out) {
+CodePlaces::Mappings CodePlaces::mappings_of(pid_t process) {
+  Mappings out;
   const std::string path = "/proc/" + std::to_string(process) + "/maps";
   std::FILE* const maps = std::fopen(path.c_str(), "re");
-  if (maps == nullptr) return;
-  out.mappings.clear();
+  if (maps == nullptr) return out;
   char line[8192];
   while (std::fgets(line, sizeof line, maps) != nullptr) {
     uint64_t from = 0, to = 0, offset = 0;
@@ -47,37 +57,107 @@ void CodePlaces::read(pid_t process, Process& out) {
     int name = 0;
     if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &from, &to, permissions, &offset,
                     &name) != 4 ||
-        line[name] != '/' || permissions[2] != 'x') {
+        permissions[2] != 'x') {
       continue;
     }
-    std::string file = line + name;
+    std::string file = line[name] == '/' ? line + name : "";
     if (file.ends_with('\n')) file.pop_back();
-    out.mappings[from] = {to, offset, file};
+    Mapping& mapping = out[from];
+    mapping.end = to;
+    mapping.offset = offset;
+    mapping.path = file;
   }
   std::fclose(maps);
+  return out;
 }
 
-uint32_t CodePlaces::stack(pid_t process, uint64_t address) {
-  Process& known = processes_[process];
-  if (const auto found = known.stacks.find(address); found != known.stacks.end()) return found->second;
-  const auto mapping_of = [&]() -> std::pair<uint64_t, const Mapping*> {
-    auto found = known.mappings.upper_bound(address);
-    if (found == known.mappings.begin() || address >= (--found)->second.end) return {0, nullptr};
-    return {found->first, &found->second};
-  };
-  auto [begin, mapping] = mapping_of();
-  if (mapping == nullptr) {
-    read(process, known);
-    std::tie(begin, mapping) = mapping_of();
+CodePlaces::Shared& CodePlaces::space_of(pid_t process) {
+  Shared& space = processes_[process];
+  if (space != nullptr) return space;
+  Mappings mappings = mappings_of(process);
+  // A child of fork() has the code of its parent.
+  for (const auto& [other, shared] : processes_) {
+    if (shared != nullptr && shared->mappings == mappings) return space = shared;
   }
-  uint32_t stack = 0;
-  if (mapping != nullptr) {
-    const auto [module, added] = modules_.try_emplace(mapping->path, 0);
-    if (added) module->second = trace_.module({mapping->path, file_build_id(mapping->path)});
-    const Frame frame{module->second, own_address(mapping->path, address - begin + mapping->offset)};
-    stack = trace_.stack({&frame, 1});
+  space = std::make_shared<Space>();
+  space->mappings = std::move(mappings);
+  return space;
+}
+
+bool CodePlaces::read_again(pid_t process) {
+  Shared& space = processes_[process];
+  Mappings mappings = mappings_of(process);
+  if (mappings == space->mappings) return false;
+  if (space.use_count() > 1) {
+    space = std::make_shared<Space>();
+    space->mappings = std::move(mappings);
+    return true;
   }
-  known.stacks[address] = stack;
+  for (auto& [begin, mapping] : mappings) {
+    const auto old = space->mappings.find(begin);
+    if (old != space->mappings.end() && old->second == mapping) mapping = old->second;
+  }
+  space->mappings = std::move(mappings);
+  return true;
+}
+
+CodePlaces::Mapping* CodePlaces::mapping_at(Space& space, uint64_t address) {
+  auto found = space.mappings.upper_bound(address);
+  if (found == space.mappings.begin() || address >= (--found)->second.end) return nullptr;
+  return &found->second;
+}
+
+void CodePlaces::add(Mapping& mapping, uint64_t begin, Space& space) {
+  mapping.added = true;
+  mapping.bias = bias_of(mapping.path, begin, mapping.end, mapping.offset);
+  const auto [module, is_new] = modules_.try_emplace(mapping.path, 0);
+  if (is_new) module->second = trace_.module({mapping.path, file_build_id(mapping.path)});
+  mapping.module = module->second;
+  space.unwinder.add(mapping.path, mapping.bias);
+}
+
+StackWalk CodePlaces::walk(pid_t process, pid_t thread, const user_regs_struct& registers) {
+  bool looked = false;
+  for (;;) {
+    Space& space = *space_of(process);
+    uint64_t stops_at = registers.rip;
+    const auto goes_on = [&](uint64_t counter) {
+      stops_at = counter;
+      const Mapping* const mapping = mapping_at(space, counter - 1);
+      return mapping != nullptr && (mapping->path.empty() || mapping->added);
+    };
+    StackWalk out = space.unwinder.walk(thread, registers, goes_on);
+    stops_at = out.counters.back();
+    Mapping* const mapping = mapping_at(space, stops_at - 1);
+    if (mapping != nullptr && !mapping->path.empty() && !mapping->added) {
+      add(*mapping, std::prev(space.mappings.upper_bound(stops_at - 1))->first, space);
+    } else if (mapping != nullptr || looked || !read_again(process)) {
+      return out;
+    } else {
+      looked = true;
+    }
+  }
+}
+
+uint32_t CodePlaces::stack(pid_t process, pid_t thread) {
+  user_regs_struct registers{};
+  if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0) return 0;
+  const Place place = {registers.rip, registers.rsp, registers.rbp};
+  for (const Known& known : space_of(process)->known[place]) {
+    if (known.words.stand_in(thread)) return known.stack;
+  }
+  StackWalk walked = walk(process, thread, registers);
+  Space& space = *space_of(process);
+  std::vector<Frame> frames;
+  for (const uint64_t counter : walked.counters) {
+    const Mapping* const mapping = mapping_at(space, counter - 1);
+    if (mapping != nullptr && mapping->added) frames.push_back({mapping->module, counter - mapping->bias});
+  }
+  const uint32_t stack = frames.empty() ? 0 : trace_.stack(frames);
+  if (space.known.size() > kMostPlaces) space.known.clear();
+  std::vector<Known>& known = space.known[place];
+  if (known.size() == kMostKnown) known.erase(known.begin());
+  known.push_back({StackWords(std::move(walked.words)), stack});
   return stack;
 }
 

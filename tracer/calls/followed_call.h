@@ -16,7 +16,6 @@ namespace powercut {
 struct SystemCall {
   uint64_t number = 0;
   std::array<uint64_t, 6> arguments{};
-  uint64_t instruction = 0;  // the address behind the call
 };
 
 class FollowedCall {

@@ -249,7 +249,6 @@ class Recorder {
     SystemCall call;
     call.number = info.seccomp.nr;
     for (size_t i = 0; i < call.arguments.size(); ++i) call.arguments[i] = info.seccomp.args[i];
-    call.instruction = info.instruction_pointer;
     if (info.seccomp.ret_data == kStopsAsRefused) return refuse(who, call);
     if (running_ == 0) return run(thread, call);
     // Whether the call is on the folder is known only when no other one may change what its names mean.
@@ -262,7 +261,7 @@ class Recorder {
     log_.by(thread.calling.number(), "", 0);
     FollowedCall followed(thread.calling, call, log_);
     if (!followed.follows()) return go_on(who);
-    stack_ = places_.stack(thread.calling.process(), call.instruction);
+    stack_ = places_.stack(thread.calling.process(), who);
     log_.by(thread.calling.number(), followed.name(), stack_);
     if (const auto result = followed.make(thread.calling, log_)) return answer(who, *result);
     thread.running.emplace(std::move(followed));
