@@ -26,12 +26,23 @@ class Dumped:
     modules: list[events.Module]
 
 
-def records(engine_path: Path, trace: Path, *, interrupt: Interrupt | None = None) -> Iterator[dict[str, Any]]:
-    """The `trace_event` objects of a trace, one after the other: a long one need not fit into memory."""
+def records(
+    engine_path: Path,
+    trace: Path,
+    *,
+    modules: list[events.Module] | None = None,
+    interrupt: Interrupt | None = None,
+) -> Iterator[dict[str, Any]]:
+    """The `trace_event` objects of a trace, one after the other: a long one need not fit into memory.
+
+    At the end `modules` has those that stacks name.
+    """
     arguments = ["dump", "--format", "json", "--trace", str(trace)]
-    for _, raw in engine.stream(engine_path, arguments, interrupt=interrupt):
+    for event, raw in engine.stream(engine_path, arguments, interrupt=interrupt):
         if raw["event"] == "trace_event":
             yield raw
+        elif isinstance(event, events.Modules) and modules is not None:
+            modules.extend(event.modules)
 
 
 def read(engine_path: Path, trace: Path, *, interrupt: Interrupt | None = None) -> Dumped:

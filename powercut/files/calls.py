@@ -7,6 +7,7 @@ from typing import Any
 
 from powercut.engine import trace_events
 from powercut.engine.engine import Interrupt
+from powercut.engine.events import Module
 
 #: The number of the folder's own inode.
 ROOT = 1
@@ -40,6 +41,8 @@ class Call:
     new_folder: int = 0
     new_name: bytes = b""
     data: bytes = b""
+    #: Modules and offsets, innermost first.
+    stack: tuple[tuple[int, int], ...] = ()
 
     @staticmethod
     def of(raw: dict[str, Any]) -> "Call":
@@ -53,6 +56,7 @@ class Call:
             name=bytes.fromhex(raw.get("name", "")),
             new_name=bytes.fromhex(raw.get("new_name", "")),
             data=data,
+            stack=_stack(raw),
             **({"size": len(data)} if raw["call"] in ("write", "content") else {}) | numbers,
         )
 
@@ -68,6 +72,7 @@ class Mark:
     key: bytes = b""
     value: bytes = b""
     text: str = ""
+    stack: tuple[tuple[int, int], ...] = ()
 
     @staticmethod
     def of(raw: dict[str, Any]) -> "Mark":
@@ -79,6 +84,7 @@ class Mark:
             key=bytes.fromhex(raw.get("key", "")),
             value=bytes.fromhex(raw.get("value", "")),
             text=raw.get("text", ""),
+            stack=_stack(raw),
         )
 
     def line(self) -> str:
@@ -86,6 +92,10 @@ class Mark:
         words = [_word(self.key)] if self.key or (self.value and self.kind == "begin") else []
         words += [_word(self.value)] if self.value else []
         return " ".join(word for word in (self.kind, self.code, *words, self.text) if word)
+
+
+def _stack(raw: dict[str, Any]) -> tuple[tuple[int, int], ...]:
+    return tuple(map(tuple, raw["stack"]))
 
 
 _MARKS = {"op-begin": "begin", "op-end": "end", "marker": "point"}
@@ -98,9 +108,11 @@ def calls(engine_path: Path, trace: Path, *, interrupt: Interrupt | None = None)
             yield found
 
 
-def records(engine_path: Path, trace: Path, *, interrupt: Interrupt | None = None) -> Iterator[Call | Mark]:
-    """The calls of a trace, and the marks among them."""
-    for raw in trace_events.records(engine_path, trace, interrupt=interrupt):
+def records(
+    engine_path: Path, trace: Path, *, modules: list[Module] | None = None, interrupt: Interrupt | None = None
+) -> Iterator[Call | Mark]:
+    """The calls of a trace, and the marks among them. At the end `modules` has those that stacks name."""
+    for raw in trace_events.records(engine_path, trace, modules=modules, interrupt=interrupt):
         if raw["kind"] == "tree-call":
             yield Call.of(raw)
         elif raw["kind"] in _MARKS:

@@ -42,6 +42,8 @@ class Survey:
     """The calls of a recording, as people read them, and what they left undone."""
 
     lines: list[str] = field(default_factory=list)
+    #: The stack of each line: modules and offsets, innermost first.
+    stacks: list[tuple[tuple[int, int], ...]] = field(default_factory=list)
     unsynced: list[str] = field(default_factory=list)
     #: Syncs that had nothing to make durable.
     idle_syncs: list[str] = field(default_factory=list)
@@ -65,7 +67,7 @@ class _Surveyor:
 
     def take(self, call: Call | Mark) -> None:
         if isinstance(call, Mark):
-            self.survey.lines.append(f"{'':6}  t{call.thread}  {call.line()}")
+            self._show(f"{'':6}  t{call.thread}  {call.line()}", call)
         elif call.kind == "started":
             self.started = True
         elif call.kind == "note":
@@ -79,12 +81,16 @@ class _Surveyor:
         else:
             self._of_program(call)
 
+    def _show(self, line: str, call: Call | Mark) -> None:
+        self.survey.lines.append(line)
+        self.survey.stacks.append(call.stack)
+
     def _of_program(self, call: Call) -> None:
         if not (call.kind == "write" and call.flags & CONTINUES):
             self.number += 1
         line = line_of(call, self.names)
         if line is not None:
-            self.survey.lines.append(f"{self.number:6}  t{call.thread}  {line}")
+            self._show(f"{self.number:6}  t{call.thread}  {line}", call)
         if call.kind in ("sync", "sync-all") and not self._cover(call):
             self.survey.idle_syncs.append(f"call {self.number}: {line}")
         self._pend(call)

@@ -9,9 +9,12 @@ from powercut.base.errors import UsageError
 from powercut.cli import output
 from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import argument, option
+from powercut.engine.events import Module
 from powercut.files import calls, trees
+from powercut.files.places import Places
 from powercut.files.survey import Survey, survey
 from powercut.files.trees import CrashPoint, TreesOfProfile
+from powercut.symbols.symbolize import Symbolizer
 from powercut_reports import format as fmt
 
 
@@ -27,30 +30,50 @@ def view(
         ),
     ] = None,
     crash_points: Annotated[bool, option("--crash-points", "Print the number of trees at each crash point.")] = False,
+    stacks: Annotated[bool, option("--stacks", "Show the frames of the program below each call.")] = False,
     json: shared.Json = False,
 ) -> None:
     """Show the calls of a recorded program on its files, and what it never synced.
 
-    Each call has a number, its thread, and the inode that a name leads to. A power cut may leave as many trees as the
-    last lines say, under each file system's profile. No recovery is run.
+    Each call has a number, its thread, and the inode that a name leads to; behind '@' stands the line that made it.
+    A power cut may leave as many trees as the last lines say, under each file system's profile. No recovery is run.
     """
     asked = trees.chosen(fs)
-    found = survey(calls.records(paths.engine(), trace))
+    modules: list[Module] = []
+    found = survey(calls.records(paths.engine(), trace, modules=modules))
     if not found.ended:
         raise UsageError(
             "this is no recording of a folder", where=str(trace), next_step="Record one with 'powercut record --files'."
         )
     counted = list(trees.count(paths.engine(), trace, asked))
-    if json:
-        output.print_json({**asdict(found), "trace": str(trace), "trees": [asdict(each) for each in counted]})
-        return
-    for line in [*_lines(found), *(_of_each(counted) if crash_points else []), *_of_all(counted)]:
+    with Symbolizer() as symbolizer:
+        places = Places(modules, symbolizer)
+        if json:
+            shown = [[frame.record() for frame in places.frames(stack)] for stack in found.stacks]
+            output.print_json(
+                {
+                    **asdict(found),
+                    "stacks": shown,
+                    "trace": str(trace),
+                    "trees": [asdict(each) for each in counted],
+                }
+            )
+            return
+        for line in _lines(found, places, stacks=stacks):
+            print(line)
+    for line in [*(_of_each(counted) if crash_points else []), *_of_all(counted)]:
         print(line)
 
 
-def _lines(found: Survey) -> list[str]:
+def _lines(found: Survey, places: Places, *, stacks: bool) -> list[str]:
+    lines = []
+    for line, stack in zip(found.lines, found.stacks, strict=True):
+        place = places.place(stack)
+        lines.append(f"{line}  @ {place}" if place and not stacks else line)
+        if stacks:
+            lines += [f"{'':14}{frame.function}  {frame.place}" for frame in places.frames(stack)]
     return [
-        *found.lines,
+        *lines,
         f"The program ended: {found.ended}.",
         *(f"Unsynced at the end: {what}." for what in found.unsynced),
         *(f"Nothing to make durable: {what}." for what in found.idle_syncs),
