@@ -125,7 +125,7 @@ std::string stack_text(const TraceReader& reader, uint32_t id) {
 }
 
 // Names are bytes, and are told in hex.
-void add_tree_call(const Event& event, Json& json) {
+void add_tree_call(const Event& event, bool contents, Json& json) {
   const auto call = static_cast<TreeCall>(event.code);
   json["call"] = name_of(call);
   json["by"] = event.text;
@@ -147,16 +147,20 @@ void add_tree_call(const Event& event, Json& json) {
         json["name"] = hex(event.key);
         break;
       case TreeField::kValue:
-        json[call == TreeCall::kRename ? "new_name" : "bytes"] = hex(event.value);
+        if (has_bytes(call) && !contents) {
+          json["size"] = event.value.size();
+        } else {
+          json[call == TreeCall::kRename ? "new_name" : "bytes"] = hex(event.value);
+        }
         break;
     }
   }
 }
 
-Json event_json(const TraceReader& reader, const Event& event) {
+Json event_json(const TraceReader& reader, const Event& event, bool contents) {
   Json json = {
       {"event", "trace_event"}, {"index", event.index}, {"kind", name_of(event.kind)}, {"thread", event.thread}};
-  if (event.kind == kTreeCall) add_tree_call(event, json);
+  if (event.kind == kTreeCall) add_tree_call(event, contents, json);
   switch (event.kind) {
     case EventKind::kStore:
     case EventKind::kNtStore:
@@ -248,7 +252,7 @@ int dump_text(const std::string& trace, bool normal) {
   return kExitOk;
 }
 
-int dump_json(const std::string& trace) {
+int dump_json(const std::string& trace, bool contents) {
   EventStream events = EventStream::standard_output();
   events.hello("dump");
   auto opened = open_trace(trace);
@@ -256,7 +260,7 @@ int dump_json(const std::string& trace) {
   TraceReader* reader = opened->get();
   reader->take_tree_calls();
   Event event;
-  while (reader->next(&event)) events.emit(event_json(*reader, event));
+  while (reader->next(&event)) events.emit(event_json(*reader, event, contents));
   if (reader->error()) return events.error(usage_error(*reader->error()));
   Json modules = Json::array();
   for (const TraceModule& module : reader->modules()) {
@@ -277,15 +281,16 @@ void add_dump_command(CommandLine& app, int& exit_code) {
   auto* command = app.add_subcommand("dump", "Print a trace.");
   struct Options {
     std::string trace, format = "text";
-    bool normal = false;
+    bool normal = false, no_contents = false;
   };
   auto asked = std::make_shared<Options>();
   command->add_option("--trace", asked->trace, "Trace to read")->required();
   command->add_option("--format", asked->format, "text or json")->one_of({"text", "json"})->capture_default_str();
+  command->add_flag("--no-contents", asked->no_contents, "For calls on files, sizes in the place of bytes (json)");
   command->add_flag("--normal", asked->normal, "The normal form that all tracers agree on (text)");
   command->callback([asked, &exit_code] {
-    exit_code =
-        asked->format == "json" && !asked->normal ? dump_json(asked->trace) : dump_text(asked->trace, asked->normal);
+    exit_code = asked->format == "json" && !asked->normal ? dump_json(asked->trace, !asked->no_contents)
+                                                          : dump_text(asked->trace, asked->normal);
   });
 }
 

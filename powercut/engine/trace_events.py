@@ -30,14 +30,16 @@ def records(
     engine_path: Path,
     trace: Path,
     *,
+    contents: bool = True,
     modules: list[events.Module] | None = None,
     interrupt: Interrupt | None = None,
 ) -> Iterator[dict[str, Any]]:
     """The `trace_event` objects of a trace, one after the other: a long one need not fit into memory.
 
-    At the end `modules` has those that stacks name.
+    At the end `modules` has those that stacks name. Without `contents`, calls on files have sizes in the place of the
+    bytes that they wrote.
     """
-    arguments = ["dump", "--format", "json", "--trace", str(trace)]
+    arguments = ["dump", "--format", "json", "--trace", str(trace), *([] if contents else ["--no-contents"])]
     for event, raw in engine.stream(engine_path, arguments, interrupt=interrupt):
         if raw["event"] == "trace_event":
             yield raw

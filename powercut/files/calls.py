@@ -101,18 +101,25 @@ def _stack(raw: dict[str, Any]) -> tuple[tuple[int, int], ...]:
 _MARKS = {"op-begin": "begin", "op-end": "end", "marker": "point"}
 
 
-def calls(engine_path: Path, trace: Path, *, interrupt: Interrupt | None = None) -> Iterator[Call]:
-    """The calls of a trace, one after the other; other records are left out."""
-    for found in records(engine_path, trace, interrupt=interrupt):
+def calls(
+    engine_path: Path, trace: Path, *, contents: bool = True, interrupt: Interrupt | None = None
+) -> Iterator[Call]:
+    """The calls of a trace, one after the other, and no other record. Without `contents`, writes have no data."""
+    for found in records(engine_path, trace, contents=contents, interrupt=interrupt):
         if isinstance(found, Call):
             yield found
 
 
 def records(
-    engine_path: Path, trace: Path, *, modules: list[Module] | None = None, interrupt: Interrupt | None = None
+    engine_path: Path,
+    trace: Path,
+    *,
+    contents: bool = True,
+    modules: list[Module] | None = None,
+    interrupt: Interrupt | None = None,
 ) -> Iterator[Call | Mark]:
     """The calls of a trace, and the marks among them. At the end `modules` has those that stacks name."""
-    for raw in trace_events.records(engine_path, trace, modules=modules, interrupt=interrupt):
+    for raw in trace_events.records(engine_path, trace, contents=contents, modules=modules, interrupt=interrupt):
         if raw["kind"] == "tree-call":
             yield Call.of(raw)
         elif raw["kind"] in _MARKS:

@@ -40,7 +40,7 @@ def view(
     """
     asked = trees.chosen(fs)
     modules: list[Module] = []
-    found = survey(calls.records(paths.engine(), trace, modules=modules))
+    found = survey(calls.records(paths.engine(), trace, contents=False, modules=modules))
     if not found.ended:
         raise UsageError(
             "this is no recording of a folder", where=str(trace), next_step="Record one with 'powercut record --files'."

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,14 @@ def test_a_tree_at_the_start_is_recorded_whole(record: Record) -> None:
     at_start = [call for call in recorded if call.kind == "entry"]
     assert sorted(call.name for call in at_start) == [b"d", b"e", b"file", b"link", b"second", b"sparse", b"\xff\n"]
     assert plain(recorded) == ["pwrite second 100000B 2B", "rename d f"]
+
+
+def test_calls_without_contents_are_the_same_calls(record: Record, tmp_path: Path) -> None:
+    Path("old").write_bytes(b"x" * 10_000)
+    _, recorded = record("sh", "-c", "echo y > a; ln -s a b; mv a c; mkfifo d")
+    lean = list(calls(paths.engine(), tmp_path / "run.pct", contents=False))
+    assert [replace(call, data=b"") if call.kind in ("content", "write") else call for call in recorded] == lean
+    assert sum(call.size for call in lean if call.kind == "content") == 10_000
 
 
 def test_python_runs_recorded(record: Record) -> None:
