@@ -142,7 +142,9 @@ class Names:
     """Which names lead to which inodes, as the calls so far have left them."""
 
     folders: dict[int, dict[bytes, int]] = field(default_factory=lambda: {ROOT: {}})
-    #: The latest name of each inode: its folder and the name in it.
+    #: The names of each inode, the latest one last: folders, and names in them.
+    leading: dict[int, dict[tuple[int, bytes], None]] = field(default_factory=dict)
+    #: The latest name of each inode, also one that is gone.
     latest: dict[int, tuple[int, bytes]] = field(default_factory=dict)
     kinds: dict[int, int] = field(default_factory=lambda: {ROOT: FOLDER})
 
@@ -155,29 +157,39 @@ class Names:
         if call.kind in ("entry", "create", "link"):
             self._enter(call.folder, call.name, call.inode)
         elif call.kind == "unlink":
-            self.folders[call.folder].pop(call.name, None)
+            self._leave(call.folder, call.name)
         elif call.kind == "rename":
-            moved = self.folders[call.folder].pop(call.name)
-            there = self.folders[call.new_folder].pop(call.new_name, None)
+            moved = self._leave(call.folder, call.name)
+            there = self._leave(call.new_folder, call.new_name)
             self._enter(call.new_folder, call.new_name, moved)
-            if call.flags & 1 and there is not None:
+            if call.flags & 1 and there:
                 self._enter(call.folder, call.name, there)
 
     def _enter(self, folder: int, name: bytes, inode: int) -> None:
         self.folders[folder][name] = inode
+        self.leading.setdefault(inode, {})[folder, name] = None
         self.latest[inode] = (folder, name)
+
+    def _leave(self, folder: int, name: bytes) -> int:
+        inode = self.folders[folder].pop(name, 0)
+        self.leading.get(inode, {}).pop((folder, name), None)
+        return inode
 
     def entry(self, folder: int, name: bytes) -> int:
         """The inode that a name leads to; 0 if there is none."""
         return self.folders.get(folder, {}).get(name, 0)
 
+    def has_gone(self, inode: int) -> bool:
+        """Whether the inode had names, and has none now."""
+        return inode in self.latest and not self.leading[inode]
+
     def path(self, inode: int) -> str:
-        """The path of an inode by its latest name; `.` for the folder itself."""
+        """The path of an inode by its latest name, or by the last one that it had; `.` for the folder itself."""
         parts: list[str] = []
         while inode != ROOT and len(parts) <= len(self.latest):
             if inode not in self.latest:
                 return f"inode {inode}" if not parts else "/".join(parts)
-            inode, name = self.latest[inode]
+            inode, name = next(reversed(self.leading[inode]), self.latest[inode])
             parts.insert(0, shown(name))
         return "/".join(parts) or "."
 

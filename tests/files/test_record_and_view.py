@@ -83,6 +83,38 @@ def test_crash_points_have_their_trees_under_each_profile(data: Path, capfd: pyt
     assert "unknown profile 'ext5'" in capfd.readouterr().err
 
 
+_MORE = r"""
+import mmap, os
+file = open("data/a", "w+b")
+os.link("data/a", "data/b"), os.unlink("data/a")
+os.posix_fallocate(file.fileno(), 0, 1024)
+room = mmap.mmap(file.fileno(), 1024)
+room[:2] = b"xx"; room.flush(); room.close()
+open("data/b", "w").close()
+os.rename("data/b", "data/c"), os.unlink("data/c"), os.write(file.fileno(), b"y")
+os.symlink("none", "data/l")
+"""
+_MORE_SEEN = r"""
+     1  t0  openat("a")  # inode 2, new file
+     2  t0  link("a" -> "b")  # inode 2
+     3  t0  unlink("a")  # inode 2
+     4  t0  fallocate("b", 1024 bytes at 0)
+     5  t0  store through a mapping of "b", 512 bytes at 0
+     6  t0  msync("b", 1024 bytes at 0, MS_SYNC)
+     7  t0  openat("b", O_TRUNC)  # 0 bytes from now on
+     8  t0  rename("b" -> "c")  # inode 2
+     9  t0  unlink("c")  # inode 2
+    10  t0  write("c", 1 byte at 0)  # inode 2, which has no name now
+    11  t0  symlink("none" <- "l")  # inode 3, new link
+"""
+
+
+def test_a_call_is_shown_with_flags_and_names_as_they_are(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["record", "--files", "data", "-o", "run.pct", "--", "python3", "-c", _MORE]) == 0
+    assert main(["view", "run.pct"]) == 0
+    assert capfd.readouterr().out.startswith(_MORE_SEEN.lstrip("\n"))
+
+
 def test_a_program_that_never_touches_the_folder(capfd: pytest.CaptureFixture[str]) -> None:
     script = "echo x > one; echo y > two; echo z >> two"
     assert main(["record", "--files", "data", "-o", "run.pct", "--", "sh", "-c", script]) == 0
@@ -156,6 +188,7 @@ def test_a_recording_that_nobody_waits_for_ends_with_its_program(data: Path) -> 
         (["--files", "data"], "--files: no command to record."),
         (["--files", "pipes", "--", "true"], "'p' is a named pipe, which no model of a file system knows."),
         (["--files", "sockets", "--", "true"], r"'s\xff' is a socket, which no model of a file system knows."),
+        (["--files", "data", "--tracer", "llvm", "--", "true"], "--tracer: a folder is recorded by its system calls"),
         (["--files", "data", "--scenario", "x", "--", "true"], "--files: a folder is recorded by itself."),
     ],
 )

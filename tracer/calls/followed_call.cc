@@ -101,6 +101,8 @@ bool FollowedCall::look(const CallingThread& thread, TreeLog& log) {
     case kPowercutTakesFolder:
       from_ = find(thread, 'F', 'p', false);
       if (!may_be_inside(from_, log)) return false;
+      // Stores through a mapping came before the name goes, as far as anybody knows.
+      if (from_.exists) log.catch_up(log.inode_of(from_.status));
       log.keep(from_);
       return true;
     case kPowercutHides:

@@ -384,8 +384,7 @@ std::vector<std::string> TreeLog::likely_elsewhere(size_t most) const {
 void TreeLog::mapped(uint64_t inode, const OwnDescriptor& file) {
   if (mapped_.contains(inode)) return;
   mapped_[inode] = reader_of(file.number());
-  note(TreeNote::kIncomplete,
-       "stores through mappings between syncs were not seen; --tracer llvm and valgrind see them");
+  note(TreeNote::kIncomplete, "stores through mappings between syncs were not seen");
 }
 
 void TreeLog::catch_up(uint64_t inode) {

@@ -66,6 +66,12 @@ def record(
                 where="--files",
                 next_step="Leave the other options of what to run out.",
             )
+        if given.tracer is not None:
+            raise UsageError(
+                "a folder is recorded by its system calls, and by no other tracer yet",
+                where="--tracer",
+                next_step="Leave it out.",
+            )
         ack = acknowledgements.pattern(given.ack) if given.ack else None
         return _files([*([target] if target else []), *(command or [])], files, path, ack=ack, json=json)
     if command:

@@ -314,6 +314,7 @@ static void p_mapping(void) {
   memset(at + 2 * kSector, 'Z', kSector), NEED(munmap(at, 8 * kSector));
 }
 static void p_mapping_at_the_end(void) { memset(map_file(new_file("a")) + kSector, 'X', kSector); }
+static void p_mapping_unlinked(void) { memset(map_file(new_file("a")), 'X', kSector), NEED(unlink("a")); }
 static void p_refused(void) {
   char room[256] = {0};
   refused(syscall(SYS_io_uring_setup, 1, room), ENOSYS);
@@ -475,6 +476,7 @@ static const struct {
                 PROGRAM(numbers_again),
                 PROGRAM(mapping),
                 PROGRAM(mapping_at_the_end),
+                PROGRAM(mapping_unlinked),
                 PROGRAM(refused),
                 PROGRAM(attributes),
                 PROGRAM(large_write),

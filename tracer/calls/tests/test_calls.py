@@ -105,9 +105,8 @@ def test_a_recorder_that_is_killed_takes_the_program_with_it(tmp_path: Path) -> 
         assert time.monotonic() < deadline, "a process is left behind"
         time.sleep(0.01)
     assert not (tmp_path / "t").exists()
-    assert {path.name for path in folder.iterdir()} == {"pid", "ready", "log"}, (
-        "nothing is left but the program's files"
-    )
+    left = {path.name for path in folder.iterdir()}
+    assert left <= {"pid", "ready", "log"}, "something is left beside the files of the program"
 
 
 def _lives(process: int) -> bool:
