@@ -59,10 +59,10 @@ def view(
                 }
             )
             return
-        for line in _lines(found, places, stacks=stacks):
-            print(line)
-    for line in [*(_of_each(counted) if crash_points else []), *_of_all(counted)]:
-        print(line)
+        lines = _lines(found, places, stacks=stacks)
+    lines += [*(_of_each(counted) if crash_points else []), *_of_all(counted)]
+    print("
+".join(lines))
 
 
 def _lines(found: Survey, places: Places, *, stacks: bool) -> list[str]:

@@ -398,6 +398,15 @@ static void p_waits_for_another(void) {
   NEED(splice(ends[0], NULL, fd, NULL, kSector, 0)), pthread_join(thread, NULL);
 }
 
+/* 100,000 writes, a thousand syncs among them. */
+static void p_many(void) {
+  const int fd = new_file("a");
+  for (int i = 0; i < 100000; ++i) {
+    put(fd, i % 100, "X");
+    if (i % 100 == 0) NEED(fdatasync(fd));
+  }
+}
+
 /* Threads and processes change a few names and files at random; only the final tree is known. */
 static void random_calls(unsigned seed, int rounds) {
   char name[8], other[8];
@@ -489,7 +498,8 @@ static const struct {
                 PROGRAM(old_code),
                 PROGRAM(outlived),
                 PROGRAM(turns),
-                PROGRAM(waits_for_another)};
+                PROGRAM(waits_for_another),
+                PROGRAM(many)};
 
 int main(int count, char** words) {
   if (count == 3 && strcmp(words[1], "random") == 0) {

@@ -162,6 +162,21 @@ def test_calls_without_contents_are_the_same_calls(record: Record, tmp_path: Pat
     assert sum(call.size for call in lean if call.kind == "content") == 10_000
 
 
+@pytest.mark.long
+def test_a_hundred_thousand_calls_take_ten_seconds(programs: Path, tmp_path: Path) -> None:
+    """To be recorded, decoded and counted. Seconds of processors, since a machine may have other work."""
+    folder, trace, seen = tmp_path / "folder", tmp_path / "run.pct", tmp_path / "seen"
+    folder.mkdir()
+    words = [sys.executable, "-m", "powercut"]
+    before = os.times()
+    subprocess.run([*words, "record", "--files", folder, "-o", trace, "--", programs, "many"], check=True, cwd=folder)
+    with seen.open("wb") as out:
+        subprocess.run([*words, "view", trace], stdout=out, check=True)
+    after = os.times()
+    assert seen.read_text().count("fdatasync") == 1_000
+    assert sum(after[:4]) - sum(before[:4]) < 10
+
+
 def test_python_runs_recorded(record: Record) -> None:
     script = "import sqlite3; c = sqlite3.connect('db'); c.execute('create table t(a)'); c.commit()"
     found, recorded = record(sys.executable, "-c", script)
