@@ -126,7 +126,7 @@ class Disk:
         if not data:
             return
         touched = range(offset // self.sector, -(-end // self.sector))
-        if end > old or not inode.written.issuperset(touched):
+        if end > old or not self._has_blocks(inode, touched):
             inode.changed = inode.resized = now
         for number in touched:
             content, begin = self._content(inode, number), number * self.sector
@@ -143,6 +143,11 @@ class Disk:
                 inode.sizes.append(
                     Version(size, now, call=self.calls, needs=self._needs(inode, before, offset, old, size))
                 )
+
+    def _has_blocks(self, inode: Inode, sectors: range) -> bool:
+        """Whether each page of some sectors has a block with data: a block has the size of a page."""
+        pages = {number * self.sector // self.page for number in inode.written}
+        return pages.issuperset(number * self.sector // self.page for number in sectors)
 
     def _needs(
         self, inode: Inode, before: tuple[tuple[int, int], ...], offset: int, old: int, size: int
