@@ -1,0 +1,96 @@
+"""The process that leaves nothing behind: no mount, no loop device, no process that waits for a disk that is gone.
+
+`python -m replayer.media.files.real.guardian FOLDER ALIVE SYSTEM`: FOLDER is empty and becomes a file system in memory,
+seen by nobody else. ALIVE is a descriptor whose other end the tests hold. The guardian starts the worker for SYSTEM on
+its own stdin and stdout, and waits until the worker ends or the tests are gone, also by `kill -9`. The order of
+clearing up matters: a process that waits for a disk of FUSE cannot be killed before the connection is aborted.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from . import kernel
+
+CONNECTIONS = Path("/sys/fs/fuse/connections")
+SECONDS_TO_DIE = 10
+
+
+def guard(folder: Path, alive: int, system: str) -> int:
+    os.setsid()  # a signal to the group of the tests is none to the guardian
+    kernel.adopt_orphans()
+    kernel.own_mounts()
+    kernel.mount("tmpfs", folder, "tmpfs")
+    with suppress(OSError):  # it is mounted already
+        kernel.mount("fusectl", CONNECTIONS, "fusectl")
+    worker = os.fork()
+    if worker == 0:
+        os.setpgid(0, 0)
+        os.close(alive)
+        os.execv(sys.executable, [sys.executable, "-m", __package__, str(folder), tag_of(folder), system])
+    os.close(0)
+    os.close(1)  # the tests see the end of the worker's answers
+    ended = os.pidfd_open(worker)
+    poll = select.poll()
+    poll.register(alive, select.POLLIN)
+    poll.register(ended, select.POLLIN)
+    poll.poll()
+    clear_up(folder, worker)
+    return 0
+
+
+def tag_of(folder: Path) -> str:
+    """What the loop devices of one rig are called."""
+    return folder.name[:60]
+
+
+def clear_up(folder: Path, worker: int) -> None:
+    """Nothing that the worker made is left, whatever state the worker is in."""
+    for number in connections(folder):
+        with suppress(OSError):
+            (CONNECTIONS / str(number) / "abort").write_text("1", encoding="ascii")
+    with suppress(ProcessLookupError):
+        os.killpg(worker, signal.SIGKILL)
+    end = time.monotonic() + SECONDS_TO_DIE
+    with suppress(ChildProcessError):  # none is left
+        while time.monotonic() < end:
+            if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                time.sleep(0.01)
+    for target in reversed(mounted(folder)):
+        with suppress(OSError):
+            kernel.unmount(target, later=True)
+    for device in kernel.attached(tag_of(folder)):
+        with suppress(OSError):
+            kernel.detach(device)
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def mounts(folder: Path) -> list[tuple[str, str, int]]:
+    """Target, kind and the minor number of the device of each mount in or below the folder, in their order."""
+    found = []
+    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
+        fields, _, rest = line.partition(" - ")
+        _, _, device, _, target, *_ = fields.split()
+        if Path(target).is_relative_to(folder):
+            found.append((target, rest.split()[0], int(device.partition(":")[2])))
+    return found
+
+
+def mounted(folder: Path) -> list[str]:
+    return [target for target, _, _ in mounts(folder)]
+
+
+def connections(folder: Path) -> list[int]:
+    """The numbers of the connections of FUSE: the minor numbers of their mounts."""
+    return [minor for _, kind, minor in mounts(folder) if kind.startswith("fuse.")]
+
+
+if __name__ == "__main__":
+    sys.exit(guard(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]))

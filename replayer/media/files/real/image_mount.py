@@ -1,0 +1,82 @@
+"""Crash images as mounted file systems: the kernel replays its journal, and a tree is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from . import kernel
+from .block_log import BLOCK, Blocks
+from .folder import read_tree
+from .systems import System
+
+#: No profile has this tree.
+NO_MOUNT = "the file system cannot be mounted"
+
+
+def blocks_of(image: Path) -> dict[int, bytes]:
+    """The blocks of a sparse file that are not holes."""
+    found = {}
+    file = os.open(image, os.O_RDONLY)
+    try:
+        at, size = 0, os.fstat(file).st_size
+        while at < size:
+            try:
+                at = os.lseek(file, at, os.SEEK_DATA)
+            except OSError:  # only a hole is left
+                break
+            end = os.lseek(file, at, os.SEEK_HOLE)
+            for number in range(at // BLOCK, -(-end // BLOCK)):
+                found[number] = os.pread(file, BLOCK, number * BLOCK)
+            at = end
+    finally:
+        os.close(file)
+    return found
+
+
+def dig_holes(image: Path) -> None:
+    """Blocks of zeroes become holes: a maker of file systems writes many."""
+    with open(image, "r+b") as file:
+        for number, block in blocks_of(image).items():
+            if not block.strip(b"\0"):
+                kernel.allocate(
+                    file.fileno(), kernel.FALLOC_FL_PUNCH_HOLE | kernel.FALLOC_FL_KEEP_SIZE, number * BLOCK, BLOCK
+                )
+
+
+class ImageMount:
+    """A file with an image, a loop device over it, and a place where it is mounted."""
+
+    def __init__(self, folder: Path, tag: str, system: System, judged: str) -> None:
+        self.system, self.judged = system, judged
+        self.at = folder / "image-at"
+        self.at.mkdir()
+        self.file = os.open(folder / "image", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.ftruncate(self.file, system.size)
+        self.device, self.open = kernel.attach(self.file, tag, system.sector, direct=False)
+
+    def __enter__(self) -> ImageMount:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
+        os.close(self.open)
+        os.close(self.file)
+
+    def write(self, before: Mapping[int, bytes], blocks: Blocks) -> None:
+        """The file becomes the image. What an earlier mount wrote is gone with the file's old blocks."""
+        kernel.allocate(self.file, kernel.FALLOC_FL_PUNCH_HOLE | kernel.FALLOC_FL_KEEP_SIZE, 0, self.system.size)
+        for number, data in {**before, **blocks}.items():
+            os.pwrite(self.file, data, number * BLOCK)
+        kernel.forget_cache(self.open)
+
+    def tree(self, unit: int) -> str:
+        try:
+            kernel.mount(str(self.device), self.at, self.system.kind, self.system.options)
+        except OSError as error:
+            return f"{NO_MOUNT}: {error.strerror}"
+        try:
+            return read_tree(self.at / self.judged, unit)
+        finally:
+            kernel.unmount(self.at)
