@@ -15,7 +15,7 @@ PYTHON := .venv/bin/python
 # The conformance programs stay as they are: their goldens name lines.
 CPP_FILES = $(shell git ls-files '*.cc' '*.h' '*.c' '*.cpp' ':!tracer/llvm/tests/programs')
 
-.PHONY: help setup build run wheel release test test-fast test-long setup-languages test-languages conformance mutants fuzz litmus goldens bench pin coverage lint tidy typecheck check format docs screenshots clean
+.PHONY: help setup build run wheel release test test-fast test-long setup-languages test-languages conformance test-real-fs mutants fuzz litmus goldens bench pin coverage lint tidy typecheck check format docs screenshots clean
 
 help:  ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -60,6 +60,11 @@ test-languages: setup setup-languages build  ## Run the long tests of programs i
 
 conformance: setup build  ## Print which programs the tracer of a folder's calls records exactly
 	@$(PYTHON) -m tracer.calls.tests.conformance
+
+# PAGE=docs/file-systems.md writes the page of the run.
+PAGE ?=
+test-real-fs: setup build  ## Hold the profiles of files against the real ext4, xfs and btrfs (root; a quarter of an hour)
+	@POWERCUT_REAL_FS_PAGE=$(PAGE) $(PYTHON) -m pytest -m "long or not long" --durations=5 replayer/media/files/real
 
 mutants: setup build  ## Break the engine on purpose, in ways that some test must notice each
 	@$(PYTHON) -m pytest -m long -rA tests/house/test_mutants.py

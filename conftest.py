@@ -19,10 +19,10 @@ hypothesis.settings.load_profile("powercut")
 
 pytest_plugins = ["pytester"]
 
-# Reasons that no set-up can mend: tools that no distribution carries, and instructions of another processor. A skip for
-# want of one of these is right even where POWERCUT_REQUIRE_TOOLS is set; the reason of the skip starts with these
-# words.
-NOT_INSTALLABLE = ("Pin", "this processor lacks ")
+# Reasons that no set-up can mend: tools that no distribution carries, instructions of another processor, privileges and
+# devices of a machine. A skip for want of one of these is right even where POWERCUT_REQUIRE_TOOLS is set; the reason of
+# the skip starts with these words.
+NOT_INSTALLABLE = ("Pin", "this processor lacks ", "No privilege: ", "This machine lacks ", "This kernel lacks ")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

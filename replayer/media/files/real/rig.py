@@ -1,0 +1,186 @@
+"""A program of calls on a real file system, held against the trees of a profile.
+
+The reference beside this folder says which trees are legal at each instant; the rig only compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from random import Random
+from types import TracebackType
+from typing import Any
+
+from powercut.models import profiles
+from powercut.models.switches import Switches
+from replayer.media.files import language, litmus, programs
+from replayer.media.files.calls import Call, split_all
+from replayer.media.files.disk import Disk
+from replayer.media.files.trees import legal_trees
+
+from .block_log import Blocks, CrashPoint, Images
+from .folder import PAGE
+from .image_mount import NO_MOUNT, ImageMount
+from .recorder import JUDGED, Recorder, Recording
+from .recording_disk import RecordingDisk
+from .systems import SYSTEMS
+
+TRIES = 3  # draws for each image that is wanted: many draws are an image that was mounted before
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to run: a litmus test by its name, or the random program of a seed."""
+
+    test: str = ""
+    seed: int = 0
+    recordings: int = 2
+    images: int = 20  # of each recording, at most
+    draw: int = 1  # the seed of nudges and images
+    switches: Mapping[str, str] = field(default_factory=dict)  # in the place of the profile's own
+
+
+@dataclass(slots=True)
+class Outside:
+    """A tree that the profile does not allow at this moment."""
+
+    tree: str
+    instants: list[int]
+    recording: int
+    entries: int  # of the block log, before the power failed
+    known: bool = False  # the file system's departure explains the tree
+
+
+@dataclass(slots=True)
+class Result:
+    name: str
+    images: int = 0
+    refused: int = 0  # images that were mounted only once their superblock was whole
+    legal: int = 0  # trees of the profile at some instant
+    seen: int = 0  # of these
+    outside: list[Outside] = field(default_factory=list)
+    text: str = ""  # of the program, where a tree lies outside
+    error: str = ""  # the rig itself failed
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    name: str
+    start: list[Call]
+    calls: Sequence[Call]
+    page: int  # letters
+    text: str
+
+    @classmethod
+    def of(cls, job: Job) -> Program:
+        if job.test:
+            test = next(test for test in litmus.load() if test.name == job.test)
+            name, calls, page, text = test.name, test.calls, test.page, ""
+        else:
+            random = programs.generate(Random(job.seed))
+            name, calls, page, text = f"random program {job.seed}", random.calls, random.page, str(random)
+        begin = start_of(calls)
+        return cls(name, list(calls[:begin]), calls[begin:], page, text)
+
+
+def start_of(calls: Sequence[Call]) -> int:
+    """How many calls make the tree at the start. An inode that no entry follows is a file of O_TMPFILE."""
+    at = 0
+    while at < len(calls):
+        if calls[at].op == "entry":
+            at += 1
+        elif calls[at].op == "inode" and at + 1 < len(calls) and calls[at + 1].op == "entry":
+            at += 2
+        else:
+            break
+    return at
+
+
+def legal_at_instants(program: Program, switches: Switches, *, sync_flushes: bool = True) -> list[frozenset[str]]:
+    """The reference's trees before the first effect of a call, and behind each. `sync_flushes=False`: sync(2) makes
+    names and sizes durable, and no data (`System.departure`)."""
+    disk = Disk(switches, sector=language.SECTOR, page=program.page)
+    for call in program.start:
+        disk.apply(call)
+    found = []
+    for effect in split_all(program.calls):
+        found.append(frozenset(map(language.text_of, legal_trees(disk))))
+        floors = {number: dict(inode.sector_floors) for number, inode in disk.inodes.items()}
+        disk.apply(effect)
+        if effect.op == "sync-all" and not sync_flushes:
+            for number, inode in disk.inodes.items():
+                inode.sector_floors = floors[number]
+    return [*found, frozenset(map(language.text_of, legal_trees(disk)))]
+
+
+class Rig:
+    """The rig of one file system. It needs mounts of its own, and a guardian."""
+
+    def __init__(self, folder: Path, tag: str, name: str) -> None:
+        self.system = SYSTEMS[name]
+        with ExitStack() as stack:
+            disk = stack.enter_context(RecordingDisk(folder, tag, self.system))
+            self.recorder = Recorder(folder, self.system, disk)
+            self.mount = stack.enter_context(ImageMount(folder, tag, self.system, JUDGED))
+            self.stack = stack.pop_all()
+
+    def __enter__(self) -> Rig:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stack.close()
+
+    def run(self, job: Job) -> Result:
+        program = Program.of(job)
+        switches = replace(profiles.named(self.system.profile).switches, **job.switches)
+        legal = legal_at_instants(program, switches)
+        weaker = legal_at_instants(program, switches, sync_flushes=not self.system.departure)
+        result = Result(program.name)
+        seen: set[str] = set()
+        for number in range(job.recordings):
+            random = Random(f"{self.system.name} {program.name} {job.draw} {number}")
+            recording = self.recorder.record(program.start, program.calls, PAGE // program.page, random)
+            for point, tree in self._trees(recording, PAGE // program.page, job.images, random, result):
+                if not any(tree in legal[instant] for instant in point.instants):
+                    known = any(tree in weaker[instant] for instant in point.instants)
+                    result.outside.append(Outside(tree, list(point.instants), number, point.entries, known))
+                    result.text = program.text
+                seen.add(tree)
+        every = frozenset[str]().union(*legal)
+        result.legal, result.seen = len(every), len(seen & every)
+        return result
+
+    def _trees(
+        self, recording: Recording, unit: int, most: int, random: Random, result: Result
+    ) -> list[tuple[CrashPoint, str]]:
+        """Images at crash points of the recording, each with the tree that was read."""
+        points = list(recording.log.crash_points())
+        images: dict[CrashPoint, Images] = {}
+        trees: dict[frozenset[tuple[int, bytes]], str] = {}
+        found = []
+        for _ in range(TRIES * most):
+            if len(trees) >= most:
+                break
+            point = random.choice(points)
+            if point not in images:
+                images[point] = Images(recording.log, point, recording.before, sector=self.system.sector, unit=unit)
+            blocks = images[point].draw(random)
+            key = frozenset(blocks.items())
+            if key not in trees:
+                trees[key] = self._tree(recording, blocks, unit)
+                if trees[key].startswith(NO_MOUNT) and self.system.superblock:
+                    result.refused += 1
+                    whole = images[point].with_durable(blocks, self.system.superblock)
+                    trees[key] = self._tree(recording, whole, unit)
+            found.append((point, trees[key]))
+        result.images += len(trees)
+        return found
+
+    def _tree(self, recording: Recording, blocks: Blocks, unit: int) -> str:
+        self.mount.write(recording.before, blocks)
+        return self.mount.tree(unit)
