@@ -42,7 +42,7 @@ Nothing to make durable: call 5: fsync(".").
 Trees that a power cut may leave:
   ext4   3 crash points, 54 trees at most (during call 7).
   xfs    3 crash points, 30 trees at most (during call 7).
-  btrfs  3 crash points, 12 trees at most (during call 7).
+  btrfs  3 crash points, 54 trees at most (during call 7).
 """
 
 

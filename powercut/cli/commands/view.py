@@ -61,8 +61,7 @@ def view(
             return
         lines = _lines(found, places, stacks=stacks)
     lines += [*(_of_each(counted) if crash_points else []), *_of_all(counted)]
-    print("
-".join(lines))
+    print("\n".join(lines))
 
 
 def _lines(found: Survey, places: Places, *, stacks: bool) -> list[str]:

@@ -210,6 +210,16 @@ void Disk::add(Inode& inode, uint64_t number, Sector& sector, SectorVersion vers
   inode.open.insert(number);
 }
 
+// Whether the page has a block with data. A block has the size of a page.
+bool Disk::has_block(const Inode& inode, uint64_t page) const {
+  const uint64_t begin = page * units_.page / units_.sector, end = begin + units_.page / units_.sector;
+  for (uint64_t number = begin; number < end; ++number) {
+    const auto found = inode.sectors.find(number);
+    if (found == inode.sectors.end() ? number * units_.sector < inode.start_size : found->second.written) return true;
+  }
+  return false;
+}
+
 // "Versions": one version of each sector, and a size for each page end behind the old end.
 void Disk::write(Inode& inode, uint64_t offset, std::string_view data) {
   ++calls_;
@@ -218,9 +228,11 @@ void Disk::write(Inode& inode, uint64_t offset, std::string_view data) {
   const uint64_t end = offset + data.size(), old = inode.size();
   const uint64_t first = offset / units_.sector, behind = up(end, units_.sector);
   bool blocks = end > old;
+  for (uint64_t page = offset / units_.page; page < up(end, units_.page); ++page) {
+    blocks = blocks || !has_block(inode, page);
+  }
   for (uint64_t number = first; number < behind; ++number) {
     Sector& sector = sector_of(inode, number);
-    blocks = blocks || !sector.written;
     std::string content((*contents_)[sector.versions.back().value]);
     if (!sector.written && !sector.allocated && switches_.stale == Stale::kGarbage) {
       add(inode, number, sector, {kGarbage, now, 0, false});

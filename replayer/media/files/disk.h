@@ -184,6 +184,7 @@ class Disk {
   void operate(std::vector<Step> steps, uint64_t replaces = 0, Replacement replacement = {});
   uint64_t at(uint64_t folder, const std::string& name) const;
   NamedEntry* entry(uint64_t folder, const std::string& name) { return &*entries_.try_emplace({folder, name}).first; }
+  bool has_block(const Inode& inode, uint64_t page) const;
   void write(Inode& inode, uint64_t offset, std::string_view data);
   void begin_resizing(uint64_t number, Inode& inode);
   void bring(Inode& inode);

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from replayer.media.files.calls import ROOT, Call
 from replayer.media.files.language import text_of
-from replayer.media.files.objects import Sector
 from replayer.media.files.trees import BAD, FOLDER, Shown
 
 from . import kernel
@@ -229,6 +228,7 @@ def _shown(path: Path, unit: int) -> Shown:
     return ("file", "", tuple(_letter(data[at : at + unit], unit) for at in range(0, len(data), unit)))
 
 
-def _letter(data: bytes, unit: int) -> Sector:
+def _letter(data: bytes, unit: int) -> bytes | int:
+    """A sector of the plain language, which has one byte: a letter, a zero, or anything else."""
     first = data[:1]
-    return first if data == first * unit and (first == b"\0" or first.isupper()) else None
+    return first if data == first * unit and (first == b"\0" or first.isupper()) else 1
