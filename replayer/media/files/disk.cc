@@ -276,6 +276,7 @@ void Disk::bring(Inode& inode) {
 // "Truncation": a size in its place. Blocks that are cut off go with it; the page's tail is data.
 void Disk::resize(uint64_t number, Inode& inode, uint64_t size) {
   const uint64_t old = inode.size();
+  if (size == old) return;  // times change, as by an overwrite
   begin_resizing(number, inode);
   zero(inode, size, old, up(size, units_.page) * units_.page);
   inode.sizes.push_back({size, static_cast<uint32_t>(operations_.size()), 0, true, false, {}});

@@ -164,6 +164,8 @@ class Disk:
     def _resize(self, inode: Inode, size: int) -> None:
         """ "Truncation": a size in its place. Blocks that are cut off go with it; the page's tail is data."""
         old = inode.size
+        if size == old:
+            return  # times change, as by an overwrite
         self.operations.append(Operation())
         self._zero(inode, size, old, stays=-(-size // self.page) * self.page)
         inode.sizes.append(Version(size, len(self.operations), bound=True))
