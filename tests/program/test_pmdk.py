@@ -209,6 +209,7 @@ def test_update_in_a_transaction_is_consistent(tmp_path: Path) -> None:
     assert int(explored.result["crash_states"]) > 20
 
 
+@pytest.mark.long
 def test_update_by_one_store_is_consistent(tmp_path: Path) -> None:
     explored = Explored(ATOMIC, tmp_path, "update 1 11\nlookup 1")
     assert (explored.result["verdict"], explored.result["coverage"]["kind"]) == ("consistent", "complete")

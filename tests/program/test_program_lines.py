@@ -41,8 +41,7 @@ def found(kv: Kv, record: str, *more: str) -> Path:
 @pytest.mark.parametrize(
     ("record", "count"),
     [
-        ("./ops run pool lines", 12),
-        pytest.param("./ops run pool lines", 40, marks=pytest.mark.long),
+        *(pytest.param("./ops run pool lines", count, marks=pytest.mark.long) for count in (12, 40)),
         ("./ops run pool", 4),
     ],
 )

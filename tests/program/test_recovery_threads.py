@@ -31,7 +31,7 @@ def test_viper_falls_back_to_valgrind(kv: Kv, build: str) -> None:
     assert not any("not pruned" in note or "Valgrind" in note for note in answer.run["not_checked"]["notes"])
 
 
-@pytest.mark.parametrize("build", ["llvm", "plain"])
+@pytest.mark.parametrize("build", ["llvm", pytest.param("plain", marks=pytest.mark.long)])
 def test_a_bug_that_the_threads_of_a_recovery_see(kv: Kv, build: str) -> None:
     answer = judged(kv, build, "-DBUG", images=4)  # none of its images is like another: each is run
     assert (answer.code, answer.run["verdict"]) == (1, "inconsistent")

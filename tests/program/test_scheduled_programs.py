@@ -153,7 +153,10 @@ def test_times_are_a_function_of_the_schedule(kv: Kv) -> None:
 
 
 @pytest.mark.parametrize("bug", [(), ("-DBUG",)], ids=["twin", "bug"])
-@pytest.mark.parametrize("how", ["clock", "chrono", "cycles", "sleep", "count", "poll"])
+@pytest.mark.parametrize(
+    "how",
+    ["clock", *(pytest.param(how, marks=pytest.mark.long) for how in ("chrono", "cycles", "sleep")), "count", "poll"],
+)
 def test_retries_are_waiting(kv: Kv, how: str, bug: tuple[str, ...]) -> None:
     """Whoever tries a lock again and again waits for it, whatever timer, sleep, or count of its own is in the loop."""
     build(kv.folder, "retries.cc", *bug)
