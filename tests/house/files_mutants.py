@@ -1,10 +1,10 @@
-"""Mutants of the trees that a power cut may leave, and of the tracer that records calls on files."""
+"""Mutants of the trees that a power cut may leave of a folder."""
 
-from tests.house.mutant import FILES_SUITES, Mutant
+from tests.house.mutant import Mutant
 
 
 def _of_trees(name: str, file: str, old: str, new: str) -> Mutant:
-    return Mutant(name=name, file=f"replayer/media/files/{file}", old=old, new=new, suites=FILES_SUITES)
+    return Mutant(name=name, file=f"replayer/media/files/{file}", old=old, new=new, suites=("trees",))
 
 
 MUTANTS = (

@@ -17,19 +17,19 @@ from powercut.base import paths
 SECONDS = 600  # for one suite; a mutant that hangs it is detected as well
 ROOMS = ("base", "record", "view", "replayer", "checker", "commands")  # those whose tests run in seconds
 PROGRAMS = ("bin/powercut-engine", *(f"bin/powercut_{room}_test" for room in ROOMS))
-SUITES = ("gtests", "edits", "schedules", "corpus", "litmus", "agreement")  # the quick ones first
-FILES_SUITES = ("files",)  # of what the others know nothing of: trees of files, and the tracer of calls on them
+SUITES = ("gtests", "edits", "schedules", "corpus", "litmus", "agreement")  # of the explorer, the quick ones first
+ALL_SUITES = (*SUITES, "trees", "calls")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mutant:
-    """`old` stands exactly once in `file`; `new` takes its place."""
+    """`old` stands exactly once in `file`; `new` takes its place. One of `suites` must notice."""
 
     name: str
     file: str
     old: str
     new: str
-    suites: Sequence[str] = SUITES
+    suites: tuple[str, ...] = SUITES
 
 
 def make(mutant: Mutant, build: Path, out: Path) -> None:
@@ -99,11 +99,8 @@ def _failure(suite: str, out: Path) -> str | None:
             "replayer/tests/test_engine_agrees_on_threads.py",
         ],
         "agreement": ["tests/engine/test_strategies_agree.py"],
-        "files": [
-            "replayer/tests/test_engine_agrees_on_files.py",
-            "tests/files",
-            "tracer/calls/tests",
-        ],
+        "trees": ["replayer/tests/test_engine_agrees_on_files.py", "tests/files/test_trees_of_recordings.py"],
+        "calls": ["tracer/calls/tests", "tests/files"],
     }
     if suite == "gtests":
         linked = [out / program for program in PROGRAMS if program.endswith("_test") and (out / program).exists()]

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from powercut.base import paths
-from tests.house import files_mutants, oracle_mutants
-from tests.house.mutant import FILES_SUITES, PROGRAMS, SUITES, Mutant, detected_by, make, run
+from tests.house import files_mutants, oracle_mutants, recorder_mutants
+from tests.house.mutant import ALL_SUITES, PROGRAMS, Mutant, detected_by, make, run
 from tests.real_engine import require_engine
 
 MUTANTS = (
@@ -555,6 +555,7 @@ MUTANTS = (
         new="races |= other.place == place && changes && other.changes;",
     ),
     *oracle_mutants.MUTANTS,
+    *recorder_mutants.MUTANTS,
     *files_mutants.MUTANTS,
 )
 
@@ -586,7 +587,7 @@ def test_unbroken_engine_passes_every_suite(build: Path, tmp_path: Path) -> None
     for program in PROGRAMS:
         shutil.copy2(build / program, tmp_path / program)
     (tmp_path / "lib").symlink_to(build / "lib")
-    assert detected_by(tmp_path, (*SUITES, *FILES_SUITES)) is None
+    assert detected_by(tmp_path, ALL_SUITES) is None
 
 
 @pytest.mark.long

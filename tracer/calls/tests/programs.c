@@ -300,6 +300,11 @@ static void p_numbers_again(void) {
     put(fd, 0, "X"), NEED(close(fd)), NEED(unlink("a"));
   }
 }
+/* A file outside may get the number of one that has gone. */
+static void p_number_goes_outside(void) {
+  NEED(close(new_file("a"))), NEED(unlink("a"));
+  put(new_file("../outside"), 0, "X"), NEED(unlink("../outside"));
+}
 static char* map_file(int fd) {
   NEED(ftruncate(fd, 8 * kSector));
   char* out = mmap(NULL, 8 * kSector, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -341,6 +346,7 @@ static void p_stopped(void) {
   }
   int status;
   NEED(waitpid(child, &status, WUNTRACED));
+  usleep(20000); /* a child that goes on makes its file by now */
   new_file("b"), NEED(kill(child, SIGCONT)), NEED(waitpid(child, &status, 0));
 }
 static void p_killed(void) { new_file("a"), raise(SIGKILL); }
@@ -483,6 +489,7 @@ static const struct {
                 PROGRAM(thread_with_own_descriptors),
                 PROGRAM(unlinked),
                 PROGRAM(numbers_again),
+                PROGRAM(number_goes_outside),
                 PROGRAM(mapping),
                 PROGRAM(mapping_at_the_end),
                 PROGRAM(mapping_unlinked),

@@ -75,6 +75,7 @@ def test_random_threads_and_processes_replayed_give_the_folder(seed: int, progra
         ("echo other > folder/other", "'other' was made by no recorded call"),
         ("printf X > folder/kept", "'kept' has 1 bytes, and 4 by the recorded calls"),
         ("printf keXt > folder/kept", "'kept' holds other bytes from 2 on"),
+        ("truncate -s 0 folder/kept; truncate -s 4 folder/kept", "'kept' holds other bytes from 0 on"),
         ("rm folder/kept", "'kept' has gone"),
     ],
 )
