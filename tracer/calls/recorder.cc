@@ -89,10 +89,9 @@ class Recorder {
 
   // Returns the status of the command.
   int follow() {
-    while (!threads_.empty()) {
-      int status = 0;
-      const pid_t who = wait_for_news(&status);
-      if (who < 0) break;
+    // A process that has hardly begun has no news yet, and is waited for as well: the kernel knows it.
+    int status = 0;
+    for (pid_t who; (who = wait_for_news(&status)) >= 0;) {
       if (who != 0) take(who, status);
     }
     return main_status_;
@@ -167,7 +166,7 @@ class Recorder {
     log_.note(TreeNote::kUnknown,
               "processes of the command outlived it, and were ended: what they do later is not recorded");
     for (const auto& [who, thread] : threads_) kill(who, SIGKILL);
-    ended_at_ = seconds_now() + 3600;
+    ended_at_ = seconds_now();  // those that have no news yet are ended next time
   }
 
   void go_on(pid_t who, int signal = 0) { trace_it(PTRACE_CONT, who, 0, static_cast<uintptr_t>(signal)); }

@@ -369,6 +369,13 @@ static void p_outlived(void) {
     new_file("b");
   }
 }
+/* Each process ends while its child has hardly begun, as that of a daemon does; the last one makes the file. */
+static void p_left_child(void) {
+  for (int i = 0; i < 20; ++i) {
+    if (fork() != 0) return;
+  }
+  new_file("a");
+}
 /* Two threads change the folder in turn, over a pipe: the order is theirs. */
 static int turns[2][2];
 static void* second_player(void* nothing) {
@@ -504,6 +511,7 @@ static const struct {
                 PROGRAM(traces),
                 PROGRAM(old_code),
                 PROGRAM(outlived),
+                PROGRAM(left_child),
                 PROGRAM(turns),
                 PROGRAM(waits_for_another),
                 PROGRAM(many)};
