@@ -4,6 +4,8 @@
  *   valgrind --tool=powercut --stream=FILE [--pool=FILE]... [--loads=yes] PROGRAM ...
  *   valgrind --tool=powercut --stream=FILE --device=FILE PROGRAM ...
  *
+ *   valgrind --tool=powercut --stores=FILE PROGRAM ...
+ *
  * With --output=FOLDER the files FOLDER/stdout and FOLDER/stderr are the program's output.
  *
  * Known inaccuracies are in README.md. */
@@ -19,6 +21,7 @@
 #include "tracer/valgrind/core.h"
 #include "tracer/valgrind/files/calls.h"
 #include "tracer/valgrind/files/device.h"
+#include "tracer/valgrind/files/mapped_files.h"
 #include "tracer/valgrind/files/pool_files.h"
 #include "tracer/valgrind/instrument.h"
 #include "tracer/valgrind/output.h"
@@ -42,6 +45,10 @@ static Bool option(const HChar* argument) {
     pc_output_named(pool);
     return True;
   }
+  if (VG_STR_CLO(argument, "--stores", pool)) {
+    pc_stores_named(pool);
+    return True;
+  }
   if (VG_BOOL_CLO(argument, "--loads", pc_loads)) return True;
   if (VG_BOOL_CLO(argument, "--stacks", pc_store_stacks)) return True;
   if (VG_STR_CLO(argument, "--resume", pool)) {
@@ -56,6 +63,8 @@ static void print_usage(void) {
   VG_(printf)("    --pool=FILE               record every shared mapping of this file; may be repeated\n");
   VG_(printf)("    --device=FILE             record system calls on this file, a block device, and no pool\n");
   VG_(printf)("    --output=FOLDER           record how far FOLDER/stdout and FOLDER/stderr have grown\n");
+  VG_(printf)(
+      "    --stores=FILE             tell stores to mapped files alone (tracer/calls/store_record.h), for powercut\n");
   VG_(printf)("    --loads=no|yes            record what is read of pools as well, without call stacks [no]\n");
   VG_(printf)("    --stacks=no|yes           with --loads=yes: call stacks of all but what is read [no]\n");
 }
@@ -69,6 +78,7 @@ static void in_parent(ThreadId tid) {
 
 /* Neither the child nor a program that it starts is recorded, unless the child is a run. */
 static void in_child(ThreadId tid) {
+  if (pc_tells_stores()) return pc_stores_in_child();
   if (pc_serving()) return;
   pc_recorder_abandon();
   VG_(clo_trace_children) = False;
@@ -76,6 +86,7 @@ static void in_child(ThreadId tid) {
 
 /* A crash of the program must not lose the records in the buffer. */
 static void before_signal(ThreadId tid, Int number, Bool alternate_stack) {
+  if (pc_tells_stores()) pc_stores_flush();
   if (pc_recording()) powercut_stream_flush(pc_stream());
 }
 
@@ -92,6 +103,7 @@ static void kernel_reads_string(CorePart part, ThreadId tid, const HChar* what, 
 }
 
 static void post_clo_init(void) {
+  if (pc_tells_stores()) return pc_stores_begin();
   if (pc_stream_path == NULL) {
     VG_(fmsg)("powercut: --stream=FILE is missing. 'powercut record' starts this tool with all that it needs.\n");
     VG_(exit)(1);
@@ -114,6 +126,7 @@ static void post_clo_init(void) {
 }
 
 static void finish(Int status) {
+  if (pc_tells_stores()) pc_stores_flush();
   pc_recorder_close();
   pc_end_run();
 }

@@ -19,6 +19,7 @@ enum { kLine = 64, kBuffer = 1 << 20, kRecent = 1 << 16, kTold = 1 << 14 };
 Bool pc_loads, pc_store_stacks;
 Window pc_window;
 ULong pc_unfenced;
+void (*pc_tell_store)(ThreadId tid, Addr address, ULong size);
 
 static powercut_ranges ranges, views;
 static ULong stored;
@@ -276,10 +277,13 @@ static Bool record_store(ThreadId tid, Addr address, ULong size, UInt flags) {
   return placed;
 }
 
-void pc_pieces(void) { threads[VG_(get_running_tid)()].pieces = False; }
+void pc_pieces(void) {
+  if (pc_tell_store == NULL) threads[VG_(get_running_tid)()].pieces = False;
+}
 
 void pc_store(Addr address, ULong size, ULong flags) {
   const ThreadId tid = VG_(get_running_tid)();
+  if (pc_tell_store != NULL) return pc_tell_store(tid, address, size);
   Thread* thread = &threads[tid];
   const Bool string = (flags & kPowercutStoreString) != 0, last = (flags & kLastPiece) != 0;
   if (!(string ? thread->rounds : thread->pieces)) flags &= ~(ULong)kPowercutStoreContinues;
@@ -350,6 +354,7 @@ static void record_fence(ThreadId tid, UInt kind) {
 }
 
 void pc_fence(ULong kind) {
+  if (pc_tell_store != NULL) return;
   const ThreadId tid = VG_(get_running_tid)();
   /* After the last pool is gone there may be stores and flushes left that the fence orders. */
   if (ranges.count == 0 && !threads[tid].unfenced) return;
@@ -361,6 +366,10 @@ void pc_fence(ULong kind) {
 void pc_rmw(Addr address, ULong size, ULong stored) {
   Addr begin;
   const ThreadId tid = VG_(get_running_tid)();
+  if (pc_tell_store != NULL) {
+    if (stored) pc_tell_store(tid, address, size);
+    return;
+  }
   const Bool inside = powercut_ranges_clip(&ranges, address, size, &begin) != 0;
   UInt fence = kPowercutRmwFence;
   if (!inside) {
@@ -395,6 +404,7 @@ void pc_annotated_fence(ThreadId tid) {
 }
 
 void pc_kernel_write(CorePart part, ThreadId tid, Addr address, SizeT size) {
+  if (pc_tell_store != NULL && tid != VG_INVALID_THREADID) return pc_tell_store(tid, address, size);
   if (ranges.count == 0 || tid == VG_INVALID_THREADID) return;
   record_store(tid, address, size, 0);
 }

@@ -21,6 +21,10 @@ extern Window pc_window;
 /* Not 0: some thread flushed or stored since its last fence, so a locked instruction matters wherever it stores. */
 extern ULong pc_unfenced;
 
+/* Not null: stores to mapped files are told by this function, and nothing is recorded. Parts of the store outside of
+ * such mappings are passed over. */
+extern void (*pc_tell_store)(ThreadId tid, Addr address, ULong size);
+
 /* Opens the stream, or goes on with the stream of --resume. On failure says what is wrong and ends the process. */
 void pc_recorder_open(const HChar* path);
 /* The program ends with `status`. A program that ends without this call is ended by a signal. */

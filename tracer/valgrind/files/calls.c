@@ -10,6 +10,7 @@
 #include "tracer/valgrind/files/file_calls.h"
 #include "tracer/valgrind/files/file_pages.h"
 #include "tracer/valgrind/files/file_reads.h"
+#include "tracer/valgrind/files/mapped_files.h"
 #include "tracer/valgrind/files/pool_files.h"
 #include "tracer/valgrind/files/untold_writes.h"
 #include "tracer/valgrind/recorder.h"
@@ -98,6 +99,7 @@ static void sync_all(ThreadId tid) {
 }
 
 void pc_pre_syscall(ThreadId tid, UInt number, UWord* args, UInt count) {
+  if (pc_tells_stores()) return pc_stores_pre_syscall(tid, number);
   if (!pc_recording()) return;
   const powercut_file_call* call = powercut_file_call_of(number);
   if (number == __NR_exit_group || number == __NR_exit) pc_recorder_status((Int)args[0]);
@@ -150,6 +152,7 @@ static void on_pools(ThreadId tid, const powercut_file_call* call, UWord* args, 
 }
 
 void pc_post_syscall(ThreadId tid, UInt number, UWord* args, UInt count, SysRes result) {
+  if (pc_tells_stores()) return pc_stores_post_syscall(tid, number, args, result);
   if (!pc_recording()) return;
   const powercut_file_call* call = powercut_file_call_of(number);
   if (powercut_call_does_what(call) == kPowercutExecutes) pc_recorder_closes_on_exec(True);
