@@ -1,17 +1,18 @@
 // `powercut-engine record-files`: runs a command and records what it does to the files below a folder (tracer/calls).
 //
-//     powercut-engine record-files --folder=DIR --trace=FILE --report=FILE [--marks=FILE] [--output=DIR] -- COMMAND
-//     [WORD]…
+//     powercut-engine record-files --folder=DIR --trace=FILE --report=FILE [--marks=FILE] [--output=DIR]
+//         [--stores=FILE --tracer-words=N] -- COMMAND [WORD]…
 //
 // The command has the terminal and the files of this process. With --output, a folder that exists, its standard output
 // and error go to the files `stdout` and `stderr` there. The report is JSON: {"status", "signal", "events", "touched",
 // "missed", "elsewhere", "elsewhere_count", "printed"}, of which `status` or `signal` is null; or {"error": {"kind",
 // "what", "where", "next"}}. An element of `printed` is [events before the write, 1 stdout or 2 stderr, size of the
-// file].
+// file]. With --stores the first N words start a tracer of instructions, which tells stores in the file that is made.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,10 @@ std::optional<Asked> recording_asked_for(int argc, char** argv) {
       out.command.trace = value("--trace=");
     } else if (word.starts_with("--marks=")) {
       out.command.marks = value("--marks=");
+    } else if (word.starts_with("--stores=")) {
+      out.command.stores = value("--stores=");
+    } else if (word.starts_with("--tracer-words=")) {
+      out.command.tracer_words = std::strtoul(value("--tracer-words=").c_str(), nullptr, 10);
     } else if (word.starts_with("--output=")) {
       out.command.output = value("--output=");
     } else if (word.starts_with("--report=")) {
@@ -50,7 +55,8 @@ std::optional<Asked> recording_asked_for(int argc, char** argv) {
     }
   }
   for (++i; i < argc; ++i) out.command.command.emplace_back(argv[i]);
-  if (out.command.command.empty() || out.command.folder.empty() || out.command.trace.empty() || out.report.empty()) {
+  if (out.command.command.size() <= out.command.tracer_words || out.command.folder.empty() ||
+      out.command.trace.empty() || out.report.empty()) {
     return std::nullopt;
   }
   return out;

@@ -19,7 +19,7 @@ from typing import Any
 from powercut.base import paths
 from powercut.base.errors import HarnessError, UsageError
 from powercut.engine.supervise import OUTPUTS
-from powercut.program import acknowledgements
+from powercut.program import acknowledgements, valgrind
 
 _CHOOSE = "Name the folder that holds the program's data with --files."
 
@@ -81,9 +81,16 @@ def checked_folder(folder: Path) -> Path:
     return folder.resolve()
 
 
-def record(command: Sequence[str], folder: Path, trace: Path, *, ack: re.Pattern[str] | None = None) -> RecordedFiles:
+def record(
+    command: Sequence[str],
+    folder: Path,
+    trace: Path,
+    *,
+    ack: re.Pattern[str] | None = None,
+    tracer: str = "calls",
+) -> RecordedFiles:
     """Runs the command and writes its trace. Lines of its output that match `ack` acknowledge operations; the command
-    then prints when it has ended."""
+    then prints when it has ended. With the tracer `valgrind` stores through mappings are exact."""
     if not command:
         raise UsageError(
             "no command to record", where="--files", next_step="Write the command behind '--': -- ./app run DIR."
@@ -106,8 +113,12 @@ def record(command: Sequence[str], folder: Path, trace: Path, *, ack: re.Pattern
         if ack:
             (scratch / "output").mkdir()
             asked.append(f"--output={scratch / 'output'}")
+        words, environment = list(command), None
+        if tracer == "valgrind":
+            words, environment = valgrind.telling_stores(command, stores=scratch / "stores")
+            asked += [f"--stores={scratch / 'stores'}", f"--tracer-words={len(words) - len(command)}"]
         try:
-            found = _reported(scratch, ["record-files", *asked], ["--", *command], of=command[0])
+            found = _reported(scratch, ["record-files", *asked], ["--", *words], of=command[0], environment=environment)
         finally:
             _print_again(scratch / "output")
         printed = found.pop("printed")
@@ -130,11 +141,13 @@ def _scratch_outside(folder: Path, trace: Path) -> Path | None:
     return trace.absolute().parent if inside else None
 
 
-def _reported(scratch: Path, words: list[str], rest: list[str], *, of: str) -> dict[str, Any]:
+def _reported(
+    scratch: Path, words: list[str], rest: list[str], *, of: str, environment: dict[str, str] | None = None
+) -> dict[str, Any]:
     """The answer of a command of the engine that prints nothing."""
     report = scratch / "report"
     report.unlink(missing_ok=True)
-    ended = _run([str(paths.engine()), *words, f"--report={report}", *rest])
+    ended = _run([str(paths.engine()), *words, f"--report={report}", *rest], environment)
     try:
         found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -149,9 +162,9 @@ def _reported(scratch: Path, words: list[str], rest: list[str], *, of: str) -> d
     return found
 
 
-def _run(words: list[str]) -> "subprocess.Popen[bytes]":
+def _run(words: list[str], environment: dict[str, str] | None) -> "subprocess.Popen[bytes]":
     """Runs the engine to its end. Ctrl-C reaches the recorded command as well, whose end ends the recording."""
-    with subprocess.Popen(words) as process:
+    with subprocess.Popen(words, env=environment) as process:
         try:
             process.wait()
         except KeyboardInterrupt:

@@ -99,6 +99,15 @@ def command(
     return [*arguments, *argv], environment
 
 
+def telling_stores(argv: Sequence[str], *, stores: Path) -> tuple[list[str], dict[str, str]]:
+    """`argv` under the tool, which tells stores to mapped files to the recorder of calls and records nothing itself.
+
+    All processes are followed. Returns the whole command and its environment.
+    """
+    arguments = [launcher(), "--tool=powercut", "-q", "--vgdb=no", "--trace-children=yes", "--fair-sched=try"]
+    return [*arguments, f"--stores={stores}", *argv], {**os.environ, "VALGRIND_LIB": str(tool_folder())}
+
+
 def record_plan(
     engine_path: Path,
     plan: Path,

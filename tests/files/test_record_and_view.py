@@ -188,8 +188,9 @@ def test_a_recording_that_nobody_waits_for_ends_with_its_program(data: Path) -> 
         (["--files", "data"], "--files: no command to record."),
         (["--files", "pipes", "--", "true"], "'p' is a named pipe, which no model of a file system knows."),
         (["--files", "sockets", "--", "true"], r"'s\xff' is a socket, which no model of a file system knows."),
-        (["--files", "data", "--tracer", "llvm", "--", "true"], "--tracer: a folder is recorded by its system calls"),
         (["--files", "data", "--scenario", "x", "--", "true"], "--files: a folder is recorded by itself."),
+        (["--files", "data", "--tracer", "llvm", "--", "true"], "--tracer: the tracer 'llvm' records no folder."),
+        (["--files", "data", "--ack", "(", "--", "true"], "--ack (: not a regular expression"),
     ],
 )
 def test_bad_input_is_one_paragraph(words: list[str], told: str, capfd: pytest.CaptureFixture[str]) -> None:

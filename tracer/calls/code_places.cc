@@ -139,6 +139,26 @@ StackWalk CodePlaces::walk(pid_t process, pid_t thread, const user_regs_struct& 
   }
 }
 
+// Frames of code that was not looked at are left out.
+uint32_t CodePlaces::placed(Space& space, std::span<const uint64_t> counters) {
+  std::vector<Frame> frames;
+  for (const uint64_t counter : counters) {
+    const Mapping* const mapping = mapping_at(space, counter - 1);
+    if (mapping != nullptr && mapping->added) frames.push_back({mapping->module, counter - mapping->bias});
+  }
+  return frames.empty() ? 0 : trace_.stack(frames);
+}
+
+uint32_t CodePlaces::stack_of(pid_t process, std::span<const uint64_t> counters) {
+  for (const uint64_t counter : counters) {
+    Mapping* mapping = mapping_at(*space_of(process), counter - 1);
+    if (mapping == nullptr && read_again(process)) mapping = mapping_at(*space_of(process), counter - 1);
+    if (mapping == nullptr || mapping->path.empty() || mapping->added) continue;
+    add(*mapping, std::prev(space_of(process)->mappings.upper_bound(counter - 1))->first, *space_of(process));
+  }
+  return placed(*space_of(process), counters);
+}
+
 uint32_t CodePlaces::stack(pid_t process, pid_t thread) {
   user_regs_struct registers{};
   if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0) return 0;
@@ -148,12 +168,7 @@ uint32_t CodePlaces::stack(pid_t process, pid_t thread) {
   }
   StackWalk walked = walk(process, thread, registers);
   Space& space = *space_of(process);
-  std::vector<Frame> frames;
-  for (const uint64_t counter : walked.counters) {
-    const Mapping* const mapping = mapping_at(space, counter - 1);
-    if (mapping != nullptr && mapping->added) frames.push_back({mapping->module, counter - mapping->bias});
-  }
-  const uint32_t stack = frames.empty() ? 0 : trace_.stack(frames);
+  const uint32_t stack = placed(space, walked.counters);
   if (space.known.size() > kMostPlaces) space.known.clear();
   std::vector<Known>& known = space.known[place];
   if (known.size() == kMostKnown) known.erase(known.begin());

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -27,6 +28,8 @@ class CodePlaces {
   explicit CodePlaces(TraceWriter& trace) : trace_(trace) {}
   // Returns the stack of a thread that stands at a system call; 0 if none of its code lies in a file.
   uint32_t stack(pid_t process, pid_t thread);
+  // Returns the stack of these program counters, innermost first.
+  uint32_t stack_of(pid_t process, std::span<const uint64_t> counters);
   // The process runs another program from now on, or has ended.
   void forget(pid_t process) { processes_.erase(process); }
 
@@ -69,6 +72,7 @@ class CodePlaces {
   static Mappings mappings_of(pid_t process);
   static Mapping* mapping_at(Space& space, uint64_t address);
   void add(Mapping& mapping, uint64_t begin, Space& space);
+  uint32_t placed(Space& space, std::span<const uint64_t> counters);
   StackWalk walk(pid_t process, pid_t thread, const user_regs_struct& registers);
 
   TraceWriter& trace_;

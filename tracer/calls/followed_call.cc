@@ -133,7 +133,7 @@ bool FollowedCall::look_at_write(const CallingThread& thread, TreeLog& log) {
   if (!look_at_file(thread, log)) return false;
   if (told_ == nullptr) {
     log.catch_up(inode_);
-  } else {
+  } else if (told_->is_an_instant()) {
     log.catch_up();
   }
   const int opened = fcntl(file_.number(), F_GETFL);

@@ -24,6 +24,7 @@
 #include "tracer/calls/filter.h"
 #include "tracer/calls/followed_call.h"
 #include "tracer/calls/marks.h"
+#include "tracer/calls/told_stores.h"
 #include "tracer/calls/tree_log.h"
 
 namespace powercut {
@@ -49,6 +50,11 @@ class Recorder {
       : command_(command), log_(trace, command.folder), places_(trace) {}
 
   TreeLog& log() { return log_; }
+  // The command runs under a tracer of instructions, which tells its stores through mappings in the file that is made.
+  std::optional<EngineError> take_stores() {
+    stores_.emplace(places_);
+    return stores_->make(command_.stores, log_);
+  }
 
   std::optional<EngineError> start(const Printed& printed) {
     const std::vector<sock_filter> filter = calls_filter();
@@ -260,7 +266,8 @@ class Recorder {
     log_.by(thread.calling.number(), "", 0);
     FollowedCall followed(thread.calling, call, log_);
     if (!followed.follows()) return go_on(who);
-    stack_ = places_.stack(thread.calling.process(), who);
+    if (stores_) stores_->is_of(thread.calling.process());
+    stack_ = stores_ ? stores_->stack_of_call(thread.calling.number()) : places_.stack(thread.calling.process(), who);
     log_.by(thread.calling.number(), followed.name(), stack_);
     if (const auto result = followed.make(thread.calling, log_)) return answer(who, *result);
     thread.running.emplace(std::move(followed));
@@ -315,6 +322,7 @@ class Recorder {
   const RecordedCommand& command_;
   TreeLog log_;
   CodePlaces places_;
+  std::optional<ToldStores> stores_;
   OwnDescriptor failures_;
 
   pid_t main_ = 0;
@@ -332,7 +340,9 @@ class Recorder {
 }  // namespace
 
 Result<Recorded> record_command(const RecordedCommand& command) {
-  nlohmann::ordered_json metadata = {{"files", {{"folder", command.folder}, {"command", command.command}}}};
+  const std::vector<std::string> words(command.command.begin() + static_cast<std::ptrdiff_t>(command.tracer_words),
+                                       command.command.end());
+  nlohmann::ordered_json metadata = {{"files", {{"folder", command.folder}, {"command", words}}}};
   TraceError error;
   const auto trace = TraceWriter::create(
       command.trace, metadata.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace), &error);
@@ -340,6 +350,9 @@ Result<Recorded> record_command(const RecordedCommand& command) {
   Recorder recorder(command, *trace);
   TreeLog& log = recorder.log();
   if (auto wrong = log.begin()) return *wrong;
+  if (!command.stores.empty()) {
+    if (auto wrong = recorder.take_stores()) return *wrong;
+  }
   Marks marks;
   if (!command.marks.empty()) {
     if (auto wrong = marks.make(command.marks, log)) return *wrong;

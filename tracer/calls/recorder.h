@@ -22,7 +22,9 @@ struct RecordedCommand {
   std::string folder;                // absolute
   std::string trace;                 // to write
   std::string marks;                 // the file to make for the program's marks; empty: none is made
-  std::string output;                // a folder for what the command prints; empty: the command prints by itself
+  std::string stores;       // the file to make for stores that a tracer of instructions tells; empty: none does
+  size_t tracer_words = 0;  // of the command, which start the tracer of instructions
+  std::string output;       // a folder for what the command prints; empty: the command prints by itself
 };
 
 struct Recorded {

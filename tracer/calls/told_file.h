@@ -16,6 +16,8 @@ class ToldFile {
   virtual ~ToldFile() = default;
   // The thread that the log names has written these bytes, and no other call runs.
   virtual void wrote(TreeLog& log, uint64_t offset, uint64_t size) = 0;
+  // Whether a write is an instant for which all stores through mappings must be known.
+  virtual bool is_an_instant() const { return true; }
 };
 
 }  // namespace powercut

@@ -368,6 +368,8 @@ void TreeLog::wrote_elsewhere(int file, const struct stat& status) {
   char path[PATH_MAX];
   const ssize_t size = readlink(absl::StrCat("/proc/self/fd/", file).c_str(), path, sizeof path);
   found.path.assign(path, static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  // Valgrind's own files.
+  if (stores_are_told_ && found.path.find("/valgrind_proc_") != std::string::npos) elsewhere_.erase(key_of(status));
 }
 
 std::vector<std::string> TreeLog::likely_elsewhere(size_t most) const {
@@ -384,10 +386,13 @@ std::vector<std::string> TreeLog::likely_elsewhere(size_t most) const {
 void TreeLog::mapped(uint64_t inode, const OwnDescriptor& file) {
   if (mapped_.contains(inode)) return;
   mapped_[inode] = reader_of(file.number());
-  note(TreeNote::kIncomplete, "stores through mappings between syncs were not seen");
+  if (stores_are_told_) return;
+  note(TreeNote::kIncomplete, "stores through mappings between syncs were not seen; --tracer valgrind sees them");
 }
 
 void TreeLog::catch_up(uint64_t inode) {
+  // A thread may store before another thread's stores are told, so only the end shows whether one was missed.
+  if (stores_are_told_) return;
   const auto found = mapped_.find(inode);
   if (found == mapped_.end()) return;
   const Tree::Inode& known = *tree_.find(inode);

@@ -79,6 +79,8 @@ class TreeLog {
 
   // The file has a shared mapping by which the program may store.
   void mapped(uint64_t inode, const OwnDescriptor& file);
+  // Another tracer tells of every store through a mapping.
+  void stores_are_told() { stores_are_told_ = true; }
   bool has_mappings() const { return !mapped_.empty(); }
   bool is_mapped(uint64_t inode) const { return mapped_.contains(inode); }
   // Records what was stored through mappings since the last time.
@@ -112,6 +114,7 @@ class TreeLog {
   std::string folder_;
   uint64_t device_ = 0;
   bool is_of_the_kernel_ = false;
+  bool stores_are_told_ = false;
   Tree tree_;
   uint64_t bytes_ = 0;  // of the files at the start
   std::map<Key, uint64_t> numbers_;

@@ -66,14 +66,9 @@ def record(
                 where="--files",
                 next_step="Leave the other options of what to run out.",
             )
-        if given.tracer is not None:
-            raise UsageError(
-                "a folder is recorded by its system calls, and by no other tracer yet",
-                where="--tracer",
-                next_step="Leave it out.",
-            )
         ack = acknowledgements.pattern(given.ack) if given.ack else None
-        return _files([*([target] if target else []), *(command or [])], files, path, ack=ack, json=json)
+        words = [*([target] if target else []), *(command or [])]
+        return _files(words, files, path, ack=ack, tracer=_tracer(given.tracer), json=json)
     if command:
         raise UsageError(
             "more than one TARGET",
@@ -100,8 +95,21 @@ def record(
         talk.say(f"Explore it with '{hint}'.")
 
 
-def _files(command: list[str], folder: Path, path: Path, *, ack: re.Pattern[str] | None, json: bool) -> None:
-    recorded = files_record.record(command, folder, path, ack=ack)
+def _tracer(asked: str | None) -> str:
+    """The tracer of a folder that --tracer names."""
+    if asked not in (None, "calls", "valgrind"):
+        raise UsageError(
+            f"the tracer '{asked}' records no folder",
+            where="--tracer",
+            next_step="Leave it out; or name valgrind, for exact stores through mappings.",
+        )
+    return asked or "calls"
+
+
+def _files(
+    command: list[str], folder: Path, path: Path, *, ack: re.Pattern[str] | None, tracer: str, json: bool
+) -> None:
+    recorded = files_record.record(command, folder, path, ack=ack, tracer=tracer)
     if json:
         output.print_json({**asdict(recorded), "complete": recorded.complete, "trace": str(path)})
         return

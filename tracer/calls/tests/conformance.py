@@ -123,12 +123,12 @@ def difference(case: Case, found: RecordedFiles, recorded: list[Call]) -> str | 
     return None if found.complete == complete else f"complete is {found.complete}, beside these misses: {told.missed}"
 
 
-def recorded_in(scratch: Path, command: list[str]) -> tuple[RecordedFiles, list[Call]]:
+def recorded_in(scratch: Path, command: list[str], tracer: str = "calls") -> tuple[RecordedFiles, list[Call]]:
     """Records a command in a new folder, which is its working folder."""
     folder, trace = scratch / "folder", scratch / "run.pct"
     folder.mkdir()
     with contextlib.chdir(folder):
-        found = files_record.record(command, folder, trace)
+        found = files_record.record(command, folder, trace, tracer=tracer)
     return found, list(calls(paths.engine(), trace))
 
 
