@@ -14,6 +14,7 @@ from .systems import System
 
 #: No profile has this tree.
 NO_MOUNT = "the file system cannot be mounted"
+MESSAGES = 8  # of the kernel, which say why
 
 
 def blocks_of(image: Path) -> dict[int, bytes]:
@@ -51,9 +52,11 @@ class ImageMount:
 
     def __init__(self, folder: Path, tag: str, system: System, judged: str) -> None:
         self.system, self.judged = system, judged
+        self.messages: list[str] = []  # of the kernel, when it last refused an image
         self.at = folder / "image-at"
         self.at.mkdir()
-        self.file = os.open(folder / "image", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self.path = folder / "image"
+        self.file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         os.ftruncate(self.file, system.size)
         self.device, self.open = kernel.attach(self.file, tag, system.sector, direct=False)
 
@@ -71,10 +74,19 @@ class ImageMount:
             os.pwrite(self.file, data, number * BLOCK)
         kernel.forget_cache(self.open)
 
+    def keep(self, folder: Path, name: str) -> None:
+        """A copy of the image as the last mount left it, for a person to look at."""
+        folder.mkdir(parents=True, exist_ok=True)
+        with open(folder / f"{name}.img", "wb") as copy:
+            copy.truncate(self.system.size)
+            for number, block in blocks_of(self.path).items():
+                os.pwrite(copy.fileno(), block, number * BLOCK)
+
     def tree(self, unit: int) -> str:
         try:
             kernel.mount(str(self.device), self.at, self.system.kind, self.system.options)
         except OSError as error:
+            self.messages = kernel.last_messages(self.device.name, MESSAGES)
             return f"{NO_MOUNT}: {error.strerror}"
         try:
             return read_tree(self.at / self.judged, unit)

@@ -28,6 +28,7 @@ MOST_TRIES = 16  # for a free loop device that somebody else may take first
 SYNC_FILE_RANGE_WRITE, SYNC_FILE_RANGE_WAIT_AFTER = 2, 4
 FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, FALLOC_FL_ZERO_RANGE = 1, 2, 16
 RENAME_EXCHANGE = 2
+SYSLOG_ACTION_READ_ALL, MOST_LOG = 3, 1 << 18
 AT_FDCWD, AT_SYMLINK_FOLLOW = -100, 0x400
 
 
@@ -78,6 +79,14 @@ def exchange(old: Path, new: Path) -> None:
 def name_file(file: int, path: Path) -> None:
     """Gives a file of O_TMPFILE its name."""
     _call("linkat", AT_FDCWD, f"/proc/self/fd/{file}".encode(), AT_FDCWD, bytes(path), AT_SYMLINK_FOLLOW)
+
+
+def last_messages(word: str, most: int) -> list[str]:
+    """The last lines of the kernel's log that have a word."""
+    buffer = ctypes.create_string_buffer(MOST_LOG)
+    length = _call("klogctl", SYSLOG_ACTION_READ_ALL, buffer, MOST_LOG)
+    lines = buffer.raw[:length].decode(errors="replace").splitlines()
+    return [line for line in lines if word in line][-most:]
 
 
 # -- loop devices ------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ HEAD = """\
 
 Verdicts for ext4, XFS and btrfs rest on [profiles](../replayer/media/files/PROFILES.md): what is believed of a file
 system. This page says how the profiles were held against the real ones. `make test-real-fs PAGE=docs/file-systems.md`
-writes it, in some {minutes} minutes.
+writes it. The last run took {minutes} min.
 
 A program runs on a fresh file system, whose disk records every write and every flush. From the record come the images
 that a power cut may leave: what was flushed is there, and each later sector is there or not. The kernel mounts each
@@ -25,8 +25,9 @@ says how the rig is made, and why it is neither too strict nor too lax.
 
 ## The run
 
-Linux {kernel}, {day}. Each of {tests} litmus tests and {programs} random programs ran {recordings} times on each file
-system, with write-back nudged at random (seed {draw}), and up to {images} images were mounted of each recording.
+Linux {kernel}, {day}. Each of {tests} litmus tests and {programs} random programs ran on each file system,
+{recordings} times each, with write-back nudged at random (seed {draw}), and up to {images} images were mounted of
+each recording.
 
 """
 
@@ -62,6 +63,7 @@ def text_of(runs: Sequence[WholeRun]) -> str:
         _table(runs),
         *(_departure(run) for run in runs),
         *(_refused(run) for run in runs),
+        *(_unsteady(run) for run in runs),
         READER.format(outside=FAILED if outside else ""),
         _tests(runs),
     ]
@@ -84,12 +86,13 @@ def _table(runs: Sequence[WholeRun]) -> str:
 
 def _departure(run: WholeRun) -> str:
     known = run.outside(known=True)
-    if not known:
+    departure = SYSTEMS[run.system].departure
+    if not known or not departure:
         return ""
     names = sorted({result.name for result, _ in known})
     some = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
     return (
-        f"**{run.system} and `sync`.** {SYSTEMS[run.system].departure} {len(known)} images showed it ({some}). No "
+        f"**{run.system} is weaker.** {departure.text} {len(known)} images showed it ({some}). No "
         "switch of a profile says so yet, so these images are not counted as outside.\n\n"
     )
 
@@ -103,6 +106,12 @@ def _refused(run: WholeRun) -> str:
         "superblock as the last flush left it. A disk that writes 4,096 bytes whole, as most of today's disks do, "
         "is not concerned.\n\n"
     )
+
+
+def _unsteady(run: WholeRun) -> str:
+    if not run.unsteady:
+        return ""
+    return f"**{run.system}.** {run.unsteady} images had a tree outside at first, and none when mounted once more.\n\n"
 
 
 def _tests(runs: Sequence[WholeRun]) -> str:

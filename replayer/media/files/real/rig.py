@@ -5,7 +5,7 @@ The reference beside this folder says which trees are legal at each instant; the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -14,13 +14,11 @@ from types import TracebackType
 from typing import Any
 
 from powercut.models import profiles
-from powercut.models.switches import Switches
-from replayer.media.files import language, litmus, programs
-from replayer.media.files.calls import Call, split_all
-from replayer.media.files.disk import Disk
-from replayer.media.files.trees import legal_trees
+from replayer.media.files import litmus, programs
+from replayer.media.files.calls import Call
 
 from .block_log import Blocks, CrashPoint, Images
+from .departures import Trees, trees_at_instants
 from .folder import PAGE
 from .image_mount import NO_MOUNT, ImageMount
 from .recorder import JUDGED, Recorder, Recording
@@ -40,6 +38,7 @@ class Job:
     images: int = 20  # of each recording, at most
     draw: int = 1  # the seed of nudges and images
     switches: Mapping[str, str] = field(default_factory=dict)  # in the place of the profile's own
+    keep: str = ""  # a folder for the images of trees outside
 
 
 @dataclass(slots=True)
@@ -51,6 +50,7 @@ class Outside:
     recording: int
     entries: int  # of the block log, before the power failed
     known: bool = False  # the file system's departure explains the tree
+    messages: list[str] = field(default_factory=list)  # of the kernel, where it refused the image
 
 
 @dataclass(slots=True)
@@ -58,6 +58,7 @@ class Result:
     name: str
     images: int = 0
     refused: int = 0  # images that were mounted only once their superblock was whole
+    unsteady: int = 0  # images whose tree was outside, and was not when the image was mounted once more
     legal: int = 0  # trees of the profile at some instant
     seen: int = 0  # of these
     outside: list[Outside] = field(default_factory=list)
@@ -88,6 +89,14 @@ class Program:
         return cls(name, list(calls[:begin]), calls[begin:], page, text)
 
 
+@dataclass(frozen=True, slots=True)
+class Image:
+    recording: Recording
+    point: CrashPoint
+    blocks: Blocks
+    unit: int  # bytes of a letter
+
+
 def start_of(calls: Sequence[Call]) -> int:
     """How many calls make the tree at the start. An inode that no entry follows is a file of O_TMPFILE."""
     at = 0
@@ -99,23 +108,6 @@ def start_of(calls: Sequence[Call]) -> int:
         else:
             break
     return at
-
-
-def legal_at_instants(program: Program, switches: Switches, *, sync_flushes: bool = True) -> list[frozenset[str]]:
-    """The reference's trees before the first effect of a call, and behind each. `sync_flushes=False`: sync(2) makes
-    names and sizes durable, and no data (`System.departure`)."""
-    disk = Disk(switches, sector=language.SECTOR, page=program.page)
-    for call in program.start:
-        disk.apply(call)
-    found = []
-    for effect in split_all(program.calls):
-        found.append(frozenset(map(language.text_of, legal_trees(disk))))
-        floors = {number: dict(inode.sector_floors) for number, inode in disk.inodes.items()}
-        disk.apply(effect)
-        if effect.op == "sync-all" and not sync_flushes:
-            for number, inode in disk.inodes.items():
-                inode.sector_floors = floors[number]
-    return [*found, frozenset(map(language.text_of, legal_trees(disk)))]
 
 
 class Rig:
@@ -138,18 +130,30 @@ class Rig:
     def run(self, job: Job) -> Result:
         program = Program.of(job)
         switches = replace(profiles.named(self.system.profile).switches, **job.switches)
-        legal = legal_at_instants(program, switches)
-        weaker = legal_at_instants(program, switches, sync_flushes=not self.system.departure)
+        legal = trees_at_instants(program.start, program.calls, program.page, switches)
+        weaker: Trees = []  # of the departure, once it is asked for
         result = Result(program.name)
         seen: set[str] = set()
         for number in range(job.recordings):
             random = Random(f"{self.system.name} {program.name} {job.draw} {number}")
             recording = self.recorder.record(program.start, program.calls, PAGE // program.page, random)
-            for point, tree in self._trees(recording, PAGE // program.page, job.images, random, result):
-                if not any(tree in legal[instant] for instant in point.instants):
-                    known = any(tree in weaker[instant] for instant in point.instants)
-                    result.outside.append(Outside(tree, list(point.instants), number, point.entries, known))
+            for image, tree in self._trees(recording, PAGE // program.page, job.images, random, result):
+                instants = image.point.instants
+                if not any(tree in legal[instant] for instant in instants):
+                    tree = self._tree(image)  # once more
+                    if any(tree in legal[instant] for instant in instants):
+                        result.unsteady += 1
+                        continue
+                    outside = Outside(tree, list(instants), number, image.point.entries)
+                    if self.system.departure and not weaker:
+                        weaker = self.system.departure.trees(program.start, program.calls, program.page, switches)
+                    outside.known = any(tree in weaker[instant] for instant in instants if weaker)
+                    outside.messages = self.mount.messages if tree.startswith(NO_MOUNT) else []
+                    result.outside.append(outside)
                     result.text = program.text
+                    if job.keep and not outside.known:
+                        name = f"{self.system.name} {program.name} {number} {outside.entries}"
+                        self.mount.keep(Path(job.keep), name)
                 seen.add(tree)
         every = frozenset[str]().union(*legal)
         result.legal, result.seen = len(every), len(seen & every)
@@ -157,12 +161,11 @@ class Rig:
 
     def _trees(
         self, recording: Recording, unit: int, most: int, random: Random, result: Result
-    ) -> list[tuple[CrashPoint, str]]:
+    ) -> Iterator[tuple[Image, str]]:
         """Images at crash points of the recording, each with the tree that was read."""
         points = list(recording.log.crash_points())
         images: dict[CrashPoint, Images] = {}
-        trees: dict[frozenset[tuple[int, bytes]], str] = {}
-        found = []
+        trees: dict[frozenset[tuple[int, bytes]], tuple[Image, str]] = {}
         for _ in range(TRIES * most):
             if len(trees) >= most:
                 break
@@ -172,15 +175,20 @@ class Rig:
             blocks = images[point].draw(random)
             key = frozenset(blocks.items())
             if key not in trees:
-                trees[key] = self._tree(recording, blocks, unit)
-                if trees[key].startswith(NO_MOUNT) and self.system.superblock:
-                    result.refused += 1
-                    whole = images[point].with_durable(blocks, self.system.superblock)
-                    trees[key] = self._tree(recording, whole, unit)
-            found.append((point, trees[key]))
+                trees[key] = self._mounted(Image(recording, point, blocks, unit), images[point], result)
+            image, tree = trees[key]
+            yield replace(image, point=point), tree
         result.images += len(trees)
-        return found
 
-    def _tree(self, recording: Recording, blocks: Blocks, unit: int) -> str:
-        self.mount.write(recording.before, blocks)
-        return self.mount.tree(unit)
+    def _mounted(self, image: Image, drawn: Images, result: Result) -> tuple[Image, str]:
+        """The image, or one with a whole superblock where a torn one cannot be mounted; with its tree."""
+        tree = self._tree(image)
+        if tree.startswith(NO_MOUNT) and self.system.superblock:
+            result.refused += 1
+            image = replace(image, blocks=drawn.with_durable(image.blocks, self.system.superblock))
+            tree = self._tree(image)
+        return image, tree
+
+    def _tree(self, image: Image) -> str:
+        self.mount.write(image.recording.before, image.blocks)
+        return self.mount.tree(image.unit)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from powercut.base import paths
 
+from .departures import BTRFS_NAMES, XFS_SYNC, Departure
+
 MEBIBYTE = 1 << 20
 
 
@@ -22,7 +24,7 @@ class System:
     maker: tuple[str, ...]  # behind it comes the file
     package: str
     options: str = ""
-    departure: str = ""  # how sync(2) falls short of every profile, which no switch says
+    departure: Departure | None = None
     superblock: range | None = None  # bytes that are written whole, as the file system takes it
 
     def missing(self) -> str | None:
@@ -49,11 +51,6 @@ def _ext4(name: str, options: str = "", features: tuple[str, ...] = ()) -> Syste
 
 
 XFS = ("mkfs.xfs", "-q", "-f", "-K")
-XFS_SYNC = (
-    "`sync` and `syncfs` write data back, and flush the disk's cache together with the log alone. The log is empty "
-    "where something else has forced it since the overwrite, such as another process's `fsync`. Then nothing is "
-    "flushed, and overwritten data may be lost though `sync` has returned."
-)
 BTRFS = ("mkfs.btrfs", "-q", "-f", "-K", "-m", "single")
 
 SYSTEMS = {
@@ -61,7 +58,7 @@ SYSTEMS = {
     for system in (
         _ext4("ext4"),
         System("xfs", "xfs", "xfs", 300 * MEBIBYTE, 512, XFS, "xfsprogs", departure=XFS_SYNC),
-        System("btrfs", "btrfs", "btrfs", 128 * MEBIBYTE, 4096, BTRFS, "btrfs-progs", "nodiscard"),
+        System("btrfs", "btrfs", "btrfs", 128 * MEBIBYTE, 4096, BTRFS, "btrfs-progs", "nodiscard", BTRFS_NAMES),
         _ext4("ext4-noauto", "noauto_da_alloc"),
         _ext4("ext4-journal", "data=journal"),
         _ext4("ext4-writeback", "data=writeback"),

@@ -46,6 +46,10 @@ class WholeRun:
         return sum(result.refused for result in self.results)
 
     @property
+    def unsteady(self) -> int:
+        return sum(result.unsteady for result in self.results)
+
+    @property
     def legal(self) -> int:
         return sum(result.legal for result in self.results)
 
@@ -76,6 +80,7 @@ def complaints(whole: WholeRun) -> list[str]:
     """Each program with a tree that neither the profile nor the file system's departure explains."""
     found: dict[str, list[str]] = {}
     for result, each in whole.outside(known=False):
-        line = f"{each.tree} at instants {each.instants}, recording {each.recording}, behind entry {each.entries}"
+        why = f" {each.messages}" if each.messages else ""
+        line = f"{each.tree}{why} at instants {each.instants}, recording {each.recording}, behind entry {each.entries}"
         found.setdefault(f"{whole.system}, {result.name}\n{result.text}", []).append(line)
     return [f"{head}\n  outside of the profile: " + "\n  ".join(lines[:5]) for head, lines in found.items()]
