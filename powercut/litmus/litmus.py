@@ -1,7 +1,8 @@
 """`powercut litmus`: holds the engine's persistency models to the litmus suite.
 
 Each test is asked of the engine and of the brute-force reference (`replayer/reference`); both must give the exact
-set of outcomes in the file. Tests of files are asked of their reference alone, under every profile of a file system.
+set of outcomes in the file. Tests of files are asked of the engine and of a reference of their own, under every
+profile of a file system.
 Tests that need a store buffer are asked with one; those that need a write-combining buffer as well are listed as out
 of scope and counted nowhere else.
 
@@ -25,7 +26,7 @@ from powercut.litmus.program import LitmusTest, Outcome, Request, load
 from powercut.models import profiles
 
 REFERENCE = [sys.executable, "-m", "replayer.reference"]
-#: The reference of files, which the engine has no model of.
+#: It judges the reference of files by the tests of files; behind it the engine may stand, which is judged then.
 FILES = [sys.executable, "-m", "replayer.media.files"]
 TIMEOUT_SECONDS = 120
 
@@ -46,7 +47,7 @@ def run(json: bool, *, suite: Path | None = None) -> int:
         scope = [test for test in tests if test.is_in_scope]
         judges = {"engine": [str(paths.engine()), "model"], "reference": REFERENCE}
         failures = [failure for name, command in judges.items() for failure in check(scope, name, command)]
-        of_files, files = check_files() if suite is None else ([], 0)
+        of_files, files = check_files([str(paths.engine())]) if suite is None else ([], 0)
     except PowercutError as error:
         print(error.paragraph(), file=sys.stderr)
         return error.exit_code
@@ -77,8 +78,7 @@ def run(json: bool, *, suite: Path | None = None) -> int:
         )
         print(
             f"files: {files - len(failed_files)} passed, {len(failed_files)} failed, "
-            f"each under {len(profiles.names())} profiles; "
-            "judged by the reference alone, since the engine has no model of files yet"
+            f"each under {len(profiles.names())} profiles"
         )
     return ExitCode.FINDINGS if failed or failed_files else ExitCode.CLEAN
 
@@ -99,11 +99,15 @@ def check(tests: Sequence[LitmusTest], judge: str, command: Sequence[str]) -> li
     return failures
 
 
-def check_files(command: Sequence[str] = FILES) -> tuple[list[Failure], int]:
-    """The failures of the tests of files under every profile, and the number of tests."""
-    answers = ask("reference of files", command, [{"profile": name} for name in profiles.names()])
-    failures = [Failure(test, "reference", fault) for answer in answers for test, fault in answer["faults"]]
-    return failures, answers[0]["tests"]
+def check_files(engine: Sequence[str], command: Sequence[str] = FILES) -> tuple[list[Failure], int]:
+    """The failures of the tests of files under every profile, by both judges, and the number of tests."""
+    failures: list[Failure] = []
+    tests = 0
+    for judge, words in (("engine", [*command, *engine]), ("reference", command)):
+        answers = ask(f"{judge} of files", words, [{"profile": name} for name in profiles.names()])
+        failures += [Failure(test, judge, fault) for answer in answers for test, fault in answer["faults"]]
+        tests = answers[0]["tests"]
+    return failures, tests
 
 
 def requests_of(test: LitmusTest) -> list[Request]:

@@ -54,6 +54,8 @@ class _File(BaseModel):
     fdatasync: Stated | None = None
     fsync_folder: Stated | None = None
     range: Stated | None = None
+    sync: Stated | None = None
+    new_name: Stated | None = None
 
     @field_validator(*CHOICES)
     @classmethod
@@ -130,6 +132,8 @@ def contradiction(switches: Switches) -> str | None:
             return f"{name} = 'journal' makes a prefix durable, which needs order = 'one'"
         if value in ("names", "new-name", "entries") and in_one_order:
             return f"{name} = '{value}' makes entries durable out of turn, which order = 'one' excludes"
+    if switches.new_name == "overtakes" and switches.order != "synced":
+        return "new_name = 'overtakes' brings operations out of turn, which needs order = 'synced'"
     return None
 
 

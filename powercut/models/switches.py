@@ -24,6 +24,8 @@ class Switches:
     fdatasync: str
     fsync_folder: str
     range: str
+    sync: str
+    new_name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,5 +100,20 @@ CHOICES: Mapping[str, Choice] = {
     "range": Choice(
         "Which data do msync and a write through O_DSYNC make durable?",
         {"range": "those of its range", "file": "those of the file"},
+    ),
+    "sync": Choice(
+        "What do sync and syncfs make durable?",
+        {
+            "all": "everything",
+            "names": "operations and sizes; data may still lie in the disk's cache",
+            "nothing": "nothing: they may return before",
+        },
+    ),
+    "new_name": Choice(
+        "May a new name of a file that was synced before overtake other operations?",
+        {
+            "waits": "no, until a sync makes it durable",
+            "overtakes": "yes: with any later sync, or by itself",
+        },
     ),
 }

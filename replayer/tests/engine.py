@@ -16,13 +16,9 @@ from replayer.reference.threads import Frontier, Threads, explored
 class EngineModel:
     """Asks one engine process program by program, so that a failing example can be shrunk."""
 
-    def __init__(self, executable: Path, *command: str) -> None:
+    def __init__(self, executable: Path) -> None:
         self._process = subprocess.Popen(
-            [executable, *(command or ("model",))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+            [executable, "model"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
     def __enter__(self) -> EngineModel:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, fields
+from dataclasses import fields
 from random import Random
 from typing import Any
 
@@ -19,36 +19,27 @@ from powercut.models import profiles
 from powercut.models.switches import CHOICES, Switches
 from replayer.media.files import disk, trees
 from replayer.media.files.calls import Call
+from replayer.media.files.engine import EngineTrees
 from replayer.media.files.language import Reader
 from replayer.media.files.litmus import load
 from replayer.media.files.programs import generate
 from replayer.media.files.reference import answer
-from replayer.tests.engine import EngineModel
 
 PROGRAMS, LONG_PROGRAMS = 100, 100_000
 ANY_PROFILES, LONG_ANY_PROFILES = 400, 100_000
 
 
 @pytest.fixture(scope="module")
-def engine_trees() -> Iterator[EngineModel]:
-    with EngineModel(paths.engine(), "trees", "--programs") as engine:
+def engine_trees() -> Iterator[EngineTrees]:
+    with EngineTrees(paths.engine()) as engine:
         yield engine
 
 
-def ask(
-    engine: EngineModel, calls: list[Call], switches: Switches, *, sector: int, page: int, listed: bool = True
-) -> Any:
-    request = {"switches": asdict(switches), "sector": sector, "page": page, "listed": listed}
-    told = engine.ask(request | {"calls": [call.to_json() for call in calls]})
-    assert "crash_points" in told, told
-    return told["crash_points"]
-
-
 def difference(
-    engine: EngineModel, calls: list[Call], switches: Switches, *, sector: int = 1, page: int = 1
+    engine: EngineTrees, calls: list[Call], switches: Switches, *, sector: int = 1, page: int = 1
 ) -> str | None:
     """The first crash point at which the two differ, or None."""
-    told = ask(engine, calls, switches, sector=sector, page=page)
+    told = engine.crash_points(calls, switches, sector=sector, page=page)
     expected = answer(calls, switches, sector=sector, page=page)["crash_points"]
     # The engine lists each tree once: lists are compared, and not sets.
     for ours, theirs in zip(map(_sorted, told), map(_sorted, expected), strict=False):
@@ -65,19 +56,21 @@ def _sorted(point: dict[str, Any]) -> Any:
 
 
 def any_switches(random: Random) -> Switches:
-    """A profile that nobody has. `journal` needs one order, and has no place in another one."""
+    """A profile that nobody has. `journal` needs one order, and no place in another; `overtakes` needs syncs."""
     order = random.choice(list(CHOICES["order"].values))
     chosen = {"order": order}
     for name, choice in CHOICES.items():
         values = [value for value in choice.values if value != "journal" or order == "one"]
         if order == "one" and "journal" in choice.values:
             values = ["journal", "file"] if "file" in choice.values else ["journal"]
+        if name == "new_name" and order != "synced":
+            values = ["waits"]
         if name != "order":
             chosen[name] = random.choice(values)
     return Switches(**chosen)
 
 
-def check(engine: EngineModel, switches: Switches, seed: int, title: str) -> None:
+def check(engine: EngineTrees, switches: Switches, seed: int, title: str) -> None:
     """A program, its sectors whole or in halves: writes and sizes then end within sectors."""
     program = generate(Random(seed))
     sector = 1 + seed % 2
@@ -87,29 +80,29 @@ def check(engine: EngineModel, switches: Switches, seed: int, title: str) -> Non
 
 
 @pytest.mark.parametrize("name", profiles.names())
-def test_random_programs(engine_trees: EngineModel, name: str) -> None:
+def test_random_programs(engine_trees: EngineTrees, name: str) -> None:
     for seed in range(PROGRAMS):
         check(engine_trees, profiles.named(name).switches, seed, name)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", profiles.names())
-def test_many_random_programs(engine_trees: EngineModel, name: str) -> None:
+def test_many_random_programs(engine_trees: EngineTrees, name: str) -> None:
     for seed in range(1_000_000, 1_000_000 + LONG_PROGRAMS):
         check(engine_trees, profiles.named(name).switches, seed, name)
 
 
-def _any_profiles(engine: EngineModel, seeds: range) -> None:
+def _any_profiles(engine: EngineTrees, seeds: range) -> None:
     for seed in seeds:
         check(engine, any_switches(Random(f"profile {seed}")), seed, "a profile that nobody has")
 
 
-def test_random_programs_under_any_profile(engine_trees: EngineModel) -> None:
+def test_random_programs_under_any_profile(engine_trees: EngineTrees) -> None:
     _any_profiles(engine_trees, range(ANY_PROFILES))
 
 
 @pytest.mark.long
-def test_many_random_programs_under_any_profile(engine_trees: EngineModel) -> None:
+def test_many_random_programs_under_any_profile(engine_trees: EngineTrees) -> None:
     _any_profiles(engine_trees, range(2_000_000, 2_000_000 + LONG_ANY_PROFILES))
 
 
@@ -120,7 +113,7 @@ def test_any_profile_has_every_value() -> None:
 
 
 @pytest.mark.parametrize("name", profiles.names())
-def test_litmus_programs(engine_trees: EngineModel, name: str) -> None:
+def test_litmus_programs(engine_trees: EngineTrees, name: str) -> None:
     for test in load():
         told = difference(engine_trees, test.calls, profiles.named(name).switches, page=test.page)
         assert told is None, f"{test.name} under {name}: {told}"
@@ -139,7 +132,7 @@ def test_litmus_programs(engine_trees: EngineModel, name: str) -> None:
     ],
 )
 def test_a_rule_that_differs_is_noticed(
-    engine_trees: EngineModel, module: object, rule: str, broken: object, monkeypatch: pytest.MonkeyPatch
+    engine_trees: EngineTrees, module: object, rule: str, broken: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, rule, broken)
     with pytest.raises(pytest.fail.Exception, match="seed"):
@@ -149,15 +142,16 @@ def test_a_rule_that_differs_is_noticed(
 # -- numbers that nobody can enumerate ------------------------------------------------------------------------------
 
 
-def states(engine: EngineModel, lines: list[str], name: str, *, start: str = "", sector: int = 1) -> list[int | None]:
+def states(engine: EngineTrees, lines: list[str], name: str, *, start: str = "", sector: int = 1) -> list[int | None]:
     """The number of trees at each crash point."""
     reader = Reader()
     calls = [*reader.start(start), *(reader.call(line) for line in lines)]
-    points = ask(engine, calls, profiles.named(name).switches, sector=sector, page=sector, listed=False)
+    switches = profiles.named(name).switches
+    points = engine.crash_points(calls, switches, sector=sector, page=sector, listed=False)
     return [point["states"] and int(point["states"]) for point in points]
 
 
-def test_files_that_do_not_depend_on_each_other_are_a_product(engine_trees: EngineModel) -> None:
+def test_files_that_do_not_depend_on_each_other_are_a_product(engine_trees: EngineTrees) -> None:
     """Each of 100 new files is missing, has 0 bytes, or a zero or its data: under posix by itself."""
     lines = [line for number in range(100) for line in (f"creat f{number}", f"append f{number} X")]
     assert states(engine_trees, lines, "posix") == [4**100]
@@ -165,7 +159,7 @@ def test_files_that_do_not_depend_on_each_other_are_a_product(engine_trees: Engi
     assert states(engine_trees, lines, "ext4") == [sum(3**count for count in range(101))]
 
 
-def test_files_in_a_new_folder_are_there_with_it(engine_trees: EngineModel) -> None:
+def test_files_in_a_new_folder_are_there_with_it(engine_trees: EngineTrees) -> None:
     below = [line for number in range(50) for line in (f"creat d/f{number}", f"append d/f{number} X")]
     assert states(engine_trees, ["mkdir d", *below], "posix") == [1 + 4**50]
     deeper = [line.replace("d/", "d/e/") for line in below]
@@ -174,14 +168,14 @@ def test_files_in_a_new_folder_are_there_with_it(engine_trees: EngineModel) -> N
     assert states(engine_trees, both, "posix") == [1 + 4**50 * (1 + 4**50)]
 
 
-def test_a_file_in_a_new_folder_that_has_another_name(engine_trees: EngineModel) -> None:
+def test_a_file_in_a_new_folder_that_has_another_name(engine_trees: EngineTrees) -> None:
     """The file is there without the folder, and has its states then."""
     lines = ["append a SL", "link a d/a", "fsync d", "unlink d/a", "rmdir d"]
     # The name d/a is there or gone, or the folder is gone. The file has 7 states: its sizes are 1 to 3.
     assert states(engine_trees, lines, "posix", start="a=A d/") == [2 * 7, 3 * 7]
 
 
-def test_a_large_file_is_counted_by_its_sectors(engine_trees: EngineModel) -> None:
+def test_a_large_file_is_counted_by_its_sectors(engine_trees: EngineTrees) -> None:
     start, over = f"a={'A' * 2000}", [f"pwrite a {place} X" for place in range(2000)]
     assert states(engine_trees, over, "ext4", start=start) == [2**2000]
     # Overwritten by one call, the sectors are old or new together where data are in the journal.
@@ -190,14 +184,14 @@ def test_a_large_file_is_counted_by_its_sectors(engine_trees: EngineModel) -> No
     assert states(engine_trees, [f"append b {'X' * 500}"], "posix", start="b=-") == [2**501 - 1]
 
 
-def test_renames_over_one_name_are_alternatives(engine_trees: EngineModel) -> None:
+def test_renames_over_one_name_are_alternatives(engine_trees: EngineTrees) -> None:
     lines = [line for number in range(1000) for line in ("creat t", "append t X", "fsync t", "rename t a")]
     # fsync made each file and, in a journal, each rename before it durable.
     told = states(engine_trees, lines, "ext4", start="a=A")
     assert told[-1] == 2
 
 
-def test_a_count_that_takes_too_long_is_not_known(engine_trees: EngineModel) -> None:
+def test_a_count_that_takes_too_long_is_not_known(engine_trees: EngineTrees) -> None:
     start = " ".join(f"f{number}={'ABCDEFGHIJ'[number % 10] * (number // 10 + 1)}" for number in range(40))
     lines = [f"exchange f{number} f{number + 1}" for number in range(39)]
     assert states(engine_trees, lines, "posix", start=start) == [None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -16,10 +16,10 @@ from powercut.cli.main import main
 from powercut.files import trees
 from powercut.models import profiles
 from replayer.media.files.calls import Call
+from replayer.media.files.engine import EngineTrees
 from replayer.media.files.programs import Program, generate
 from replayer.media.files.real.folder import PAGE, Folder
 from replayer.media.files.real.rig import start_of
-from replayer.tests.engine import EngineModel
 from tests.real_engine import require_engine
 
 SECTOR = 512
@@ -29,9 +29,9 @@ NAMES = ("posix", "ext4", "xfs", "btrfs", "ext4-writeback", "ext4-journal")
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[EngineModel]:
+def engine() -> Iterator[EngineTrees]:
     require_engine()
-    with EngineModel(paths.engine(), "trees", "--programs") as model:
+    with EngineTrees(paths.engine()) as model:
         yield model
 
 
@@ -47,7 +47,7 @@ def usable(program: Program) -> bool:
     return all(call.op not in ("sync-all", "begin", "end") and call.what != "range" for call in program.calls)
 
 
-def check(engine: EngineModel, program: Program, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def check(engine: EngineTrees, program: Program, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     unit, start = PAGE // program.page, start_of(program.calls)
     data, text, trace = folder / "data", folder / "program", folder / "trace"
     data.mkdir()
@@ -61,19 +61,16 @@ def check(engine: EngineModel, program: Program, folder: Path, capfd: pytest.Cap
     assert "ended with status 0" in capfd.readouterr().err
     asked = [profiles.named(name) for name in NAMES]
     for told, profile in zip(trees.count(paths.engine(), trace, asked), asked, strict=True):
-        request = {"switches": asdict(profile.switches), "sector": SECTOR, "page": PAGE, "listed": False}
-        expected = engine.ask(request | {"calls": [in_bytes(call, unit).to_json() for call in program.calls]})
+        made = [in_bytes(call, unit) for call in program.calls]
+        expected = engine.crash_points(made, profile.switches, sector=SECTOR, page=PAGE, listed=False)
         points = [
-            (side, point["states"])
-            for point in expected["crash_points"]
-            for side in ("before", "during", "after")
-            if side in point
+            (side, point["states"]) for point in expected for side in ("before", "during", "after") if side in point
         ]
         found = [(point.side, str(point.trees)) for point in told.crash_points]
         assert found == points, f"{profile.name}\n{program}"
 
 
-def _run(engine: EngineModel, seeds: range, folder: Path, capfd: pytest.CaptureFixture[str]) -> int:
+def _run(engine: EngineTrees, seeds: range, folder: Path, capfd: pytest.CaptureFixture[str]) -> int:
     ran = 0
     for seed in seeds:
         program = generate(Random(seed))
@@ -85,12 +82,12 @@ def _run(engine: EngineModel, seeds: range, folder: Path, capfd: pytest.CaptureF
     return ran
 
 
-def test_recorded_programs(engine: EngineModel, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_recorded_programs(engine: EngineTrees, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert _run(engine, range(PROGRAMS), tmp_path, capfd) > PROGRAMS // 3
 
 
 @pytest.mark.long
-def test_many_recorded_programs(engine: EngineModel, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_many_recorded_programs(engine: EngineTrees, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert _run(engine, range(1000, 1000 + LONG_PROGRAMS), tmp_path, capfd) > LONG_PROGRAMS // 3
 
 

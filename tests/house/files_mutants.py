@@ -125,8 +125,8 @@ MUTANTS = (
     _of_trees(
         name="a-prefix-has-one-more",
         file="choices.cc",
-        old="if (step.operation < length) inode =",
-        new="if (step.operation <= length) inode =",
+        old="if (step.operation < length || steps.contains(step)) inode =",
+        new="if (step.operation <= length || steps.contains(step)) inode =",
     ),
     _of_trees(
         name="only-whole-prefixes",
@@ -205,5 +205,17 @@ MUTANTS = (
         file="trace_effects.cc",
         old="return waits ? SyncKind::kRange : SyncKind::kStarted;",
         new="return SyncKind::kRange;",
+    ),
+    _of_trees(
+        name="nothing-overtakes",
+        file="disk.cc",
+        old="overtaking_.emplace_back(with.steps.begin(), with.steps.end());",
+        new="",
+    ),
+    _of_trees(
+        name="a-sync-flushes-data",
+        file="disk.cc",
+        old="if (switches_.sync == Sync::kNames) {",
+        new="if (false) {",
     ),
 )

@@ -257,6 +257,27 @@ std::set<uint64_t> Choices::staying_inodes(const Entries& entries) {
   return out;
 }
 
+// Returns the unions of some of the sets of steps that may be on disk by themselves.
+std::set<std::set<StepNumber>> Choices::overtaking() {
+  std::set<std::set<StepNumber>> out{{}};
+  for (const std::vector<StepNumber>& each : disk_.overtaking()) {
+    std::set<StepNumber> open;
+    for (const StepNumber step : each) {
+      if (!disk_.step(step).sure) open.insert(step);
+    }
+    if (open.empty()) continue;
+    const std::vector<std::set<StepNumber>> before(out.begin(), out.end());
+    for (const std::set<StepNumber>& other : before) {
+      effort_->made += open.size() + other.size();
+      if (effort_->exceeded()) return out;
+      std::set<StepNumber> both = other;
+      both.insert(open.begin(), open.end());
+      out.insert(std::move(both));
+    }
+  }
+  return out;
+}
+
 void Choices::find_by_order(const Entries& entries) {
   const std::vector<uint32_t> lengths = prefixes();
   std::set<uint64_t> staying = staying_inodes(entries);
@@ -267,17 +288,29 @@ void Choices::find_by_order(const Entries& entries) {
   coupled_.insert(staying.begin(), staying.end());
   if (entries.empty() && staying.empty() && kind_ == Parts::kApart) return;
   ChoicePart part;
+  const std::set<std::set<StepNumber>> overtaking = this->overtaking();
   for (const uint32_t length : lengths) {
-    Shows shows;
-    for (const NamedEntry* entry : entries) {
-      uint64_t& inode = shows[entry] = entry->second.base;
-      for (const StepNumber step : entry->second.later) {
-        if (step.operation < length) inode = disk_.step(step).leads_to;
-      }
+    std::set<std::set<StepNumber>> beyond;  // steps on disk behind the prefix
+    for (std::set<StepNumber> steps : overtaking) {
+      std::erase_if(steps, [&](StepNumber step) { return step.operation < length; });
+      beyond.insert(std::move(steps));
     }
-    effort_->made += entries.size() + 1;
-    if (effort_->exceeded()) return;
-    add_alternatives(entries, shows, {.prefix = length, .replacing = {}}, staying, &part);
+    for (const std::set<StepNumber>& steps : beyond) {
+      Shows shows;
+      for (const NamedEntry* entry : entries) {
+        uint64_t& inode = shows[entry] = entry->second.base;
+        for (const StepNumber step : entry->second.later) {
+          if (step.operation < length || steps.contains(step)) inode = disk_.step(step).leads_to;
+        }
+      }
+      OnDisk on_disk{.prefix = length, .replacing = {}};
+      for (const StepNumber step : steps) {
+        if (step.place == 0) on_disk.replacing.push_back(step.operation);
+      }
+      effort_->made += entries.size() + 1;
+      if (effort_->exceeded()) return;
+      add_alternatives(entries, shows, on_disk, staying, &part);
+    }
   }
   parts_.push_back(std::move(part));
 }

@@ -76,6 +76,7 @@ class Choices {
   std::map<const NamedEntry*, Entries> joined();
 
   std::vector<uint32_t> prefixes() const;
+  std::set<std::set<StepNumber>> overtaking();
   bool depends_on_order(const Inode& inode, uint32_t least) const;
   void find_by_order(const Entries& entries);
   void find_by_operations(const Entries& entries, uint64_t folder);

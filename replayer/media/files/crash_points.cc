@@ -22,10 +22,11 @@ bool CrashPoints::take(const Effect& effect, uint64_t number) {
 bool CrashPoints::sync(const Effect& effect, uint64_t number, Side side) {
   if (!disk_.apply(effect)) return false;
   const Raise raise = disk_.raise_of(effect);
-  if (raise.empty()) return true;
-  at_(side, number);
-  // Where syncs overtake, a sync may add trees.
-  changed_ = disk_.switches().order == Order::kSynced;
+  if (!raise.empty()) {
+    at_(side, number);
+    // Where syncs overtake, a sync may add trees.
+    changed_ = disk_.switches().order == Order::kSynced;
+  }
   disk_.apply(raise);
   return true;
 }

@@ -65,6 +65,7 @@ bool Disk::apply(const Effect& effect) {
     case EffectKind::kLink:
       if (!inodes_.contains(effect.inode)) return false;
       operate({{entry(effect.folder, effect.name), effect.inode, effect.inode}});
+      may_overtake(effect.inode, 0);
       return true;
     case EffectKind::kUnlink: {
       const uint64_t inode = at(effect.folder, effect.name);
@@ -152,6 +153,8 @@ bool Disk::rename(const Effect& effect) {
   if (effect.exchange) {
     if (other == 0) return false;
     operate({{to, moved, moved}, {from, other, other}});
+    may_overtake(moved, effect.folder);
+    may_overtake(other, effect.to_folder);
     return true;
   }
   Inode& inode = inodes_.at(moved);
@@ -164,7 +167,17 @@ bool Disk::rename(const Effect& effect) {
     operate({{to, moved, moved}, {from, 0, moved}});
   }
   if (other != 0) inodes_.at(other).changed = static_cast<uint32_t>(operations_.size());
+  may_overtake(moved, effect.folder);
   return true;
+}
+
+// A new name of an inode that was synced, or that comes from a folder that was, may be on disk by itself.
+void Disk::may_overtake(uint64_t number, uint64_t old_folder) {
+  if (switches_.new_name != NewName::kOvertakes) return;
+  if (!inodes_.at(number).synced && (old_folder == 0 || !inodes_.at(old_folder).synced)) return;
+  Raise with;
+  raise_names(number, &with);
+  overtaking_.emplace_back(with.steps.begin(), with.steps.end());
 }
 
 void Disk::operate(std::vector<Step> steps, uint64_t replaces, Replacement replacement) {
@@ -338,6 +351,8 @@ void Disk::allocate(uint64_t number, Inode& inode, const Effect& effect) {
 Raise Disk::raise_of(const Effect& sync) const {
   Raise raise;
   if (sync.kind == EffectKind::kSyncAll) {
+    if (switches_.sync == Sync::kNothing) return raise;
+    raise.all = true;
     raise_prefix(static_cast<uint32_t>(operations_.size()), &raise);
     for (uint32_t number = switches_.order == Order::kAny ? 0 : prefix_; number < operations_.size(); ++number) {
       for (uint8_t place = 0; place < operations_[number].steps.size(); ++place) raise_step({number, place}, &raise);
@@ -345,11 +360,16 @@ Raise Disk::raise_of(const Effect& sync) const {
     for (const auto& [number, inode] : inodes_) raise_inode(number, &raise);
     for (const uint64_t number : open_inodes_) {
       const Inode& inode = inodes_.at(number);
-      if (!inode.open.empty() || inode.newest_size() > inode.size_floor) raise.whole.push_back(number);
+      if (switches_.sync == Sync::kNames) {
+        if (inode.newest_size() > inode.size_floor) raise.sizes.emplace_back(number, inode.newest_size());
+      } else if (!inode.open.empty() || inode.newest_size() > inode.size_floor) {
+        raise.whole.push_back(number);
+      }
     }
     return raise;
   }
   if (sync.sync == SyncKind::kStarted) return raise;
+  raise.synced = sync.inode;
   const Inode& inode = inodes_.at(sync.inode);
   raise_inode(sync.inode, &raise);
   if (inode.kind == InodeKind::kFolder) {
@@ -439,6 +459,10 @@ void Disk::raise_step(StepNumber number, Raise* raise) const {
 }
 
 void Disk::apply(const Raise& raise) {
+  if (raise.synced != 0) inodes_.at(raise.synced).synced = true;
+  if (raise.all) {
+    for (auto& [number, inode] : inodes_) inode.synced = false;
+  }
   for (const uint64_t number : raise.there) {
     inodes_.at(number).there = true;
     changed(number, inodes_.at(number));
@@ -469,6 +493,9 @@ void Disk::apply(const Raise& raise) {
     changed(number, inodes_.at(number));
   }
   for (const uint64_t number : raise.whole) settle_whole(number, inodes_.at(number));
+  std::erase_if(overtaking_, [&](const std::vector<StepNumber>& steps) {
+    return std::ranges::all_of(steps, [&](StepNumber number) { return step(number).sure; });
+  });
 }
 
 void Disk::settle_whole(uint64_t number, Inode& inode) {

@@ -69,6 +69,8 @@ struct Inode {
   std::string target;
   bool is_new = false;  // was made together with its first name
   bool there = true;    // is on disk
+  bool synced = false;  // by a call on itself, since all operations were durable
+
   // Operations that were made before the last change of the inode, and of its size or blocks ("Syncs").
   uint32_t changed = 0, resized = 0;
   uint32_t first_size = 0, size_floor = 0;  // the number of sizes[0], and of a version
@@ -129,6 +131,8 @@ struct Raise {
   std::set<StepNumber> steps;
   std::set<uint64_t> there;                            // inodes
   std::vector<uint64_t> whole;                         // inodes whose floors become their newest versions
+  uint64_t synced = 0;                                 // the inode that the call is on; 0: none
+  bool all = false;                                    // all operations
   std::vector<std::pair<uint64_t, uint32_t>> sizes;    // inode, floor
   std::vector<std::pair<uint64_t, uint64_t>> sectors;  // inode, sector: the floor becomes its newest version
 
@@ -167,6 +171,8 @@ class Disk {
   const std::map<EntryName, const NamedEntry*>& undecided() const { return undecided_; }
   // In one order: operations that make a difference if they are missing.
   const std::set<uint32_t>& live() const { return live_; }
+  // Steps that may be on disk together, by themselves ("Steps that overtake"). Some may be sure.
+  const std::vector<std::vector<StepNumber>>& overtaking() const { return overtaking_; }
   // Inodes with more than one state.
   const std::set<uint64_t>& open_inodes() const { return open_inodes_; }
   bool may_be_bad(uint64_t inode) const;
@@ -183,6 +189,7 @@ class Disk {
   bool rename(const Effect& effect);
   void operate(std::vector<Step> steps, uint64_t replaces = 0, Replacement replacement = {});
   uint64_t at(uint64_t folder, const std::string& name) const;
+  void may_overtake(uint64_t number, uint64_t old_folder);
   NamedEntry* entry(uint64_t folder, const std::string& name) { return &*entries_.try_emplace({folder, name}).first; }
   bool has_block(const Inode& inode, uint64_t page) const;
   void write(Inode& inode, uint64_t offset, std::string_view data);
@@ -217,6 +224,7 @@ class Disk {
   std::map<uint64_t, StepNumber> first_name_;                           // the first step that leads to an inode
   std::set<uint32_t> live_;
   std::set<uint64_t> open_inodes_;
+  std::vector<std::vector<StepNumber>> overtaking_;
   uint32_t prefix_ = 0;
   uint32_t calls_ = 0;    // of writes
   uint64_t changes_ = 0;  // for stamps

@@ -24,6 +24,7 @@ class Disk:
         self.operations: list[Operation] = []
         self.durable: set[tuple[int, int]] = set()  # steps: number of the operation, number within it
         self.prefix = 0  # so many operations are durable
+        self.overtaking: list[frozenset[tuple[int, int]]] = []  # steps that may be on disk together, by themselves
         self.calls = 0  # of writes
 
     def apply(self, call: Call) -> None:
@@ -40,6 +41,7 @@ class Disk:
                 self.inodes[call.inode].resized = len(self.operations)
             case "link":
                 self._operation(Step(call.folder, call.name, call.inode, call.inode))
+                self._may_overtake(call.inode)
             case "unlink":
                 self._operation(Step(call.folder, call.name, 0, self._at(call.folder, call.name)))
             case "rename":
@@ -81,6 +83,8 @@ class Disk:
         there = Step(call.to_folder, call.to_name, moved, moved)
         if call.exchange:
             self._operation(there, Step(call.folder, call.name, other, other))
+            self._may_overtake(moved, call.folder)
+            self._may_overtake(other, call.to_folder)
             return
         gone = Step(call.folder, call.name, 0, moved)
         inode, replacement = self.inodes[moved], None
@@ -88,6 +92,7 @@ class Disk:
             newest = {number: len(versions) - 1 for number, versions in inode.sectors.items()}
             replacement = Replacement(moved, len(inode.sizes) - 1, newest)
         self._operation(there, gone, replacement=replacement)
+        self._may_overtake(moved, call.folder)
         if other:
             self.inodes[other].changed = len(self.operations)
 
@@ -213,7 +218,7 @@ class Disk:
         if call.what == "started":
             return
         inode = self.inodes[call.inode]
-        inode.there = True
+        inode.there = inode.synced = True
         if inode.kind == "folder":
             self._sync_folder(call.inode)
             return
@@ -287,10 +292,26 @@ class Disk:
         steps = self.operations[operation].steps
         return place > 0 or (len(steps) > 1 and steps[1].leads_to > 0)
 
+    def _may_overtake(self, number: int, old_folder: int = 0) -> None:
+        """ "Steps that overtake": a new name, if the inode or the folder of the old name was synced before."""
+        synced = self.inodes[number].synced or (old_folder and self.inodes[old_folder].synced)
+        if self.switches.new_name != "overtakes" or not synced:
+            return
+        durable, there = set(self.durable), {each: inode.there for each, inode in self.inodes.items()}
+        self._sync_names(number)
+        self.overtaking.append(frozenset(self.durable - durable))
+        self.durable = durable
+        for each, inode in self.inodes.items():
+            inode.there = there[each]
+
     def _sync_all(self) -> None:
+        if self.switches.sync == "nothing":
+            return
         self.prefix = len(self.operations)
         self.durable = {place for place, _ in self._steps()}
         for inode in self.inodes.values():
             inode.there = True
+            inode.synced = False
             inode.size_floor = len(inode.sizes) - 1
-            inode.sector_floors = {number: len(versions) - 1 for number, versions in inode.sectors.items()}
+            if self.switches.sync == "all":
+                inode.sector_floors = {number: len(versions) - 1 for number, versions in inode.sectors.items()}

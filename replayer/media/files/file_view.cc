@@ -20,9 +20,8 @@ FileView::FileView(const Disk& disk, const Inode& inode, const OnDisk& on_disk)
   if (replace != Replace::kNothing) {
     replaced = inode.replaced;
     for (const auto& [operation, replacement] : inode.replacements) {
-      const bool chosen =
-          on_disk.prefix ? operation < *on_disk.prefix : std::ranges::binary_search(on_disk.replacing, operation);
-      if (chosen) replaced.raise_to(replacement);
+      const bool in_prefix = on_disk.prefix && operation < *on_disk.prefix;
+      if (in_prefix || std::ranges::binary_search(on_disk.replacing, operation)) replaced.raise_to(replacement);
     }
     if (replace == Replace::kSize) replaced.sectors.clear();
   }

@@ -13,7 +13,8 @@
 
 namespace powercut::files {
 
-// The operations that are on disk. `replacing`: renames over other files that need not be on disk, and are.
+// The operations that are on disk. `replacing`: renames over other files that are on disk beside the prefix, and need
+// not be.
 struct OnDisk {
   std::optional<uint32_t> prefix;   // nothing: operations are in no order
   std::vector<uint32_t> replacing;  // ascending

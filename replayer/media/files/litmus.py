@@ -7,10 +7,10 @@ like, and else the set of `all`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from powercut.base.user_files import parse_toml, text_of
 from powercut.models.profiles import Profile
@@ -19,10 +19,19 @@ from powercut.models.switches import Switches
 from . import language
 from .calls import Call, CallError, split_all
 from .reference import trees_after
+from .trees import Tree
 
 FOLDER = Path(__file__).parent / "litmus"
 KEYS = {"name", "source", "start", "page", "program", "allowed"}
 MAIN = ("posix", "ext4", "xfs", "btrfs")
+
+
+class Judge(Protocol):
+    """The legal trees after some effects of calls."""
+
+    def __call__(
+        self, effects: Sequence[Call], switches: Switches, /, *, sector: int, page: int
+    ) -> frozenset[Tree]: ...  # pragma: no cover
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +48,15 @@ class LitmusTest:
         names = (profile.name, profile.like or profile.name, "all")
         return next(self.allowed[name] for name in names if name in self.allowed)
 
-    def left(self, switches: Switches) -> frozenset[str]:
-        """The trees that the power cut leaves, as the reference says."""
+    def left(self, switches: Switches, judge: Judge = trees_after) -> frozenset[str]:
+        """The trees that the power cut leaves, as the judge says."""
         effects = split_all(self.calls)[: self.cut]
-        trees = trees_after(effects, switches, sector=language.SECTOR, page=self.page)
+        trees = judge(effects, switches, sector=language.SECTOR, page=self.page)
         return frozenset(language.text_of(tree) for tree in trees)
 
-    def fault(self, profile: Profile, switches: Switches | None = None) -> str | None:
-        """Why the reference is wrong, or None. `switches` replaces those of the profile (tests pass broken ones)."""
-        expected, left = self.of(profile), self.left(switches or profile.switches)
+    def fault(self, profile: Profile, switches: Switches | None = None, judge: Judge = trees_after) -> str | None:
+        """Why the judge is wrong, or None. `switches` replaces those of the profile (tests pass broken ones)."""
+        expected, left = self.of(profile), self.left(switches or profile.switches, judge)
         parts = [f"legal but missed: {tree}" for tree in sorted(expected - left)]
         parts += [f"left but illegal: {tree}" for tree in sorted(left - expected)]
         return f"{self.name} under {profile.name}: {'; '.join(parts)}" if parts else None

@@ -37,6 +37,7 @@ class Inode:
     resized: int = 0
     # Floors.
     there: bool = True
+    synced: bool = False  # by a call on itself, since all operations were durable
     size_floor: int = 0
     sector_floors: dict[int, int] = field(default_factory=dict)
 

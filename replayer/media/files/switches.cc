@@ -34,7 +34,9 @@ Switches switches_of(const JsonField& json) {
           .fsync = value_of<Fsync>(json, "fsync", {"file", "names", "journal"}),
           .fdatasync = value_of<Fdatasync>(json, "fdatasync", {"file", "new-name", "journal"}),
           .fsync_folder = value_of<FsyncFolder>(json, "fsync_folder", {"entries", "journal"}),
-          .range = value_of<Range>(json, "range", {"range", "file"})};
+          .range = value_of<Range>(json, "range", {"range", "file"}),
+          .sync = value_of<Sync>(json, "sync", {"all", "names", "nothing"}),
+          .new_name = value_of<NewName>(json, "new_name", {"waits", "overtakes"})};
 }
 
 }  // namespace powercut::files

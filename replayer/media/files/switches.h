@@ -20,6 +20,8 @@ enum class Fsync : uint8_t { kFile, kNames, kJournal };
 enum class Fdatasync : uint8_t { kFile, kNewName, kJournal };
 enum class FsyncFolder : uint8_t { kEntries, kJournal };
 enum class Range : uint8_t { kRange, kFile };
+enum class Sync : uint8_t { kAll, kNames, kNothing };
+enum class NewName : uint8_t { kWaits, kOvertakes };
 
 struct Switches {
   Order order{};
@@ -33,6 +35,8 @@ struct Switches {
   Fdatasync fdatasync{};
   FsyncFolder fsync_folder{};
   Range range{};
+  Sync sync{};
+  NewName new_name{};
 };
 
 // Reads {"order": "one", …}. Throws Malformed for a switch that is missing, and for a value that it does not have.

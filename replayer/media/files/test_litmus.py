@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from powercut.base import paths
 from powercut.litmus import litmus
 from powercut.models import profiles
 from powercut.models.switches import CHOICES
@@ -110,15 +111,17 @@ def test_a_malformed_test_is_refused(tmp_path: Path, old: str, new: str, complai
     assert complaint in str(caught.value)
 
 
-def test_powercut_litmus_judges_files_by_the_reference() -> None:
-    assert litmus.check_files() == ([], len(TESTS))
+def test_powercut_litmus_judges_files_by_engine_and_reference() -> None:
+    assert litmus.check_files([str(paths.engine())]) == ([], len(TESTS))
 
 
 def test_powercut_litmus_tells_what_failed() -> None:
     answers = [json.dumps({"tests": 2, "faults": [["t", f"wrong under {name}"]]}) for name in NAMES]
     liar = [sys.executable, "-c", "import sys; print(*sys.argv[1:], sep='\\n')", *answers]
-    failures, count = litmus.check_files(liar)
-    assert count == 2 and [failure.message for failure in failures] == [f"wrong under {name}" for name in NAMES]
+    failures, count = litmus.check_files([], liar)
+    assert count == 2
+    assert [failure.judge for failure in failures] == ["engine"] * len(NAMES) + ["reference"] * len(NAMES)
+    assert {failure.message for failure in failures} == {f"wrong under {name}" for name in NAMES}
 
 
 def test_no_two_tests_have_one_name(tmp_path: Path) -> None:

@@ -55,7 +55,16 @@ def choices(disk: Disk) -> Iterator[Chosen]:
                     yield chosen
     else:
         for prefix in range(disk.prefix, len(disk.operations) + 1):
-            yield Chosen(frozenset(disk.durable | {step for step in steps if step[0] < prefix}), prefix)
+            for more in unions(disk.overtaking):
+                yield Chosen(frozenset(disk.durable | more | {step for step in steps if step[0] < prefix}), prefix)
+
+
+def unions(sets: list[frozenset[tuple[int, int]]]) -> set[frozenset[tuple[int, int]]]:
+    """The unions of some of the sets, and the empty set."""
+    found = {frozenset[tuple[int, int]]()}
+    for each in sets:
+        found |= {each | other for other in found}
+    return found
 
 
 def group_of(disk: Disk, step: tuple[int, int]) -> tuple[tuple[int, int], ...]:
