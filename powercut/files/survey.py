@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from powercut.files.calls import (
     ALL_THROUGH,
+    BY_MAPPING,
     CONTINUES,
     DATA_THROUGH,
     FILE,
@@ -38,6 +39,31 @@ class _Pending:
 
 
 @dataclass
+class _Stores:
+    """Stores through a mapping by one place of the program, which the last line of the survey tells together."""
+
+    first: Call
+    head: str
+    count: int
+    begin: int
+    end: int
+
+    def takes(self, call: Call) -> bool:
+        """Whether the call is one more of these stores."""
+        if call.kind != "write" or not call.flags & BY_MAPPING or not call.stack:
+            return False
+        if (call.inode, call.thread, call.stack) != (self.first.inode, self.first.thread, self.first.stack):
+            return False
+        self.count += 1
+        self.begin, self.end = min(self.begin, call.offset), max(self.end, call.offset + call.size)
+        return True
+
+    def line(self, names: Names) -> str:
+        within = f"within {self.end - self.begin} bytes at {self.begin}"
+        return f'{self.head}{self.count} stores through a mapping of "{names.path(self.first.inode)}", {within}'
+
+
+@dataclass
 class Survey:
     """The calls of a recording, as people read them, and what they left undone."""
 
@@ -64,6 +90,7 @@ class _Surveyor:
         self.pending: dict[int, _Pending] = {}
         #: Names that no sync of their folder has covered, each with the call that made or took it.
         self.entries: dict[tuple[int, bytes], int] = {}
+        self.stores: _Stores | None = None
 
     def take(self, call: Call | Mark) -> None:
         if isinstance(call, Mark):
@@ -82,6 +109,7 @@ class _Surveyor:
             self._of_program(call)
 
     def _show(self, line: str, call: Call | Mark) -> None:
+        self.stores = None
         self.survey.lines.append(line)
         self.survey.stacks.append(call.stack)
 
@@ -89,8 +117,13 @@ class _Surveyor:
         if not (call.kind == "write" and call.flags & CONTINUES):
             self.number += 1
         line = line_of(call, self.names)
-        if line is not None:
-            self._show(f"{self.number:6}  t{call.thread}  {line}", call)
+        head = f"{self.number:6}  t{call.thread}  "
+        if self.stores is not None and self.stores.takes(call):
+            self.survey.lines[-1] = self.stores.line(self.names)
+        elif line is not None:
+            self._show(head + line, call)
+            if call.kind == "write" and call.flags & BY_MAPPING:
+                self.stores = _Stores(call, head, 1, call.offset, call.offset + call.size)
         if call.kind in ("sync", "sync-all") and not self._cover(call):
             self.survey.idle_syncs.append(f"call {self.number}: {line}")
         self._pend(call)

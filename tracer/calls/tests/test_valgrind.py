@@ -11,6 +11,7 @@ from powercut.files import calls as files_calls
 from powercut.files import record as files_record
 from powercut.files.calls import BY_MAPPING, Call
 from powercut.files.places import Places
+from powercut.files.survey import survey
 from powercut.symbols.symbolize import Symbolizer
 from tests.real_engine import require_engine
 from tracer.calls.tests.conformance import SUITE, c_cases, difference, recorded_in
@@ -58,6 +59,21 @@ def test_stores_through_a_mapping_are_exact(tmp_path: Path, monkeypatch: pytest.
         lines = [places.place(call.stack).rpartition(":")[2] for call in calls[:4]]
     source = (HERE / "stores.c").read_text(encoding="utf-8").splitlines()
     assert [source[int(line) - 1].partition("/* ")[2] for line in lines] == ["first */", "second */", "", "sync */"]
+
+
+def test_stores_of_one_line_are_shown_together() -> None:
+    def store(offset: int, stack: int) -> Call:
+        stack_of = ((0, stack),)
+        return Call(kind="write", by="", thread=0, inode=2, flags=BY_MAPPING, offset=offset, size=8, stack=stack_of)
+
+    file = Call(kind="create", by="open", thread=0, inode=2, flags=1, folder=1, name=b"a")
+    stores = [store(offset, stack=7) for offset in (0, 24, 8)]
+    told = survey([Call(kind="started", by="", thread=0), file, *stores, store(0, stack=8), store(0, stack=8)])
+    assert told.lines[1:] == [
+        '     2  t0  3 stores through a mapping of "a", within 32 bytes at 0',
+        '     5  t0  2 stores through a mapping of "a", within 8 bytes at 0',
+    ]
+    assert told.stacks[1:] == [((0, 7),), ((0, 8),)]
 
 
 def test_a_store_that_was_not_seen_makes_the_verdict_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
