@@ -88,6 +88,24 @@ static void pieces(void) {
   }
 }
 
+static void* in_turns(void* name) {
+  const int marks = open(getenv("POWERCUT_MARKS"), O_WRONLY | O_APPEND);
+  const char* const parts[] = {"begin ", "insert ", name, "\nend\n"};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
+    pthread_barrier_wait(&turn);
+    if (write(marks, parts[i], strlen(parts[i])) < 0) exit(5);
+  }
+  return NULL;
+}
+
+/* Each thread writes a piece of its line before the other writes the next piece of its own. */
+static void interleaved(void) {
+  pthread_t all[2];
+  pthread_barrier_init(&turn, NULL, 2);
+  for (int i = 0; i < 2; ++i) pthread_create(&all[i], NULL, in_turns, i == 0 ? "a" : "b");
+  for (int i = 0; i < 2; ++i) pthread_join(all[i], NULL);
+}
+
 static void answers(void) {
   char line[32];
   for (int i = 1; i <= 2; ++i) {
@@ -114,8 +132,8 @@ int main(int count, char** words) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } programs[] = {{"header", header}, {"threads", threads}, {"processes", processes},
-                  {"moved", moved},   {"pieces", pieces},   {"answers", answers}};
+  } programs[] = {{"header", header}, {"threads", threads}, {"processes", processes},    {"moved", moved},
+                  {"pieces", pieces}, {"answers", answers}, {"interleaved", interleaved}};
   for (size_t i = 0; count == 2 && i < sizeof programs / sizeof *programs; ++i) {
     if (strcmp(words[1], programs[i].name) != 0) continue;
     programs[i].run();

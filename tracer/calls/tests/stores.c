@@ -7,16 +7,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static int file;
 static volatile char* memory;
+static volatile int stored, synced;
 
+/* The store is told before the sync of the other thread. */
 static void* in_thread(void* unused) {
+  fdatasync(file);
   memory[1] = 't';
+  stored = 1;
+  while (!synced) {
+  }
   return unused;
 }
 
 int main(void) {
   pthread_t other;
-  const int file = open("a", O_RDWR | O_CREAT, 0644);
+  file = open("a", O_RDWR | O_CREAT, 0644);
   if (ftruncate(file, 8192) != 0) return 1;
   memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   memory[600] = 'y'; /* first */
@@ -24,6 +31,10 @@ int main(void) {
   memory[0] = 'z';
   fdatasync(file); /* sync */
   pthread_create(&other, NULL, in_thread, NULL);
+  while (!stored) {
+  }
+  fdatasync(file);
+  synced = 1;
   pthread_join(other, NULL);
   if (fork() == 0) {
     memory[2] = 'c';

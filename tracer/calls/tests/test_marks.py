@@ -67,6 +67,12 @@ def test_marks_of_threads_are_their_own(marks: str, record: Record) -> None:
     assert len(set(ended)) == 2
 
 
+def test_lines_of_threads_are_put_together_by_thread(marks: str, record: Record) -> None:
+    recorded = [mark for mark in record(marks, "interleaved") if isinstance(mark, Mark)]
+    assert sorted(plain(recorded)) == ["begin insert a", "begin insert b", "end OK", "end OK"]
+    assert len({mark.thread for mark in recorded}) == 2
+
+
 def test_marks_of_processes_are_their_own(marks: str, record: Record) -> None:
     assert plain(record(marks, "processes")) == [
         *("begin open", "begin erase c", "creat a", "end NOT_FOUND", "end OK"),
