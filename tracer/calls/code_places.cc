@@ -19,6 +19,8 @@ namespace {
 
 // Walks that are kept of one place.
 constexpr size_t kMostKnown = 8;
+// The name of a module that is the text of its frame (tracer/FORMAT.md).
+const std::string kTextModule = "pmemcheck:";
 // Places of a process that are kept: a program that never comes back to one must not fill the memory.
 constexpr size_t kMostPlaces = 1u << 14;
 
@@ -140,11 +142,17 @@ StackWalk CodePlaces::walk(pid_t process, pid_t thread, const user_regs_struct& 
 }
 
 // Frames of code that was not looked at are left out.
-uint32_t CodePlaces::placed(Space& space, std::span<const uint64_t> counters) {
+uint32_t CodePlaces::placed(pid_t process, std::span<const uint64_t> counters) {
+  Space& space = *space_of(process);
   std::vector<Frame> frames;
   for (const uint64_t counter : counters) {
     const Mapping* const mapping = mapping_at(space, counter - 1);
-    if (mapping != nullptr && mapping->added) frames.push_back({mapping->module, counter - mapping->bias});
+    if (mapping == nullptr) continue;
+    if (mapping->added) frames.push_back({mapping->module, counter - mapping->bias});
+    if (!mapping->path.empty()) continue;
+    const std::string& function =
+        perf_maps_.try_emplace(process, process, begun_).first->second.function_at(counter - 1);
+    if (!function.empty()) frames.push_back({trace_.module({kTextModule + function, ""}), counter});
   }
   return frames.empty() ? 0 : trace_.stack(frames);
 }
@@ -156,7 +164,7 @@ uint32_t CodePlaces::stack_of(pid_t process, std::span<const uint64_t> counters)
     if (mapping == nullptr || mapping->path.empty() || mapping->added) continue;
     add(*mapping, std::prev(space_of(process)->mappings.upper_bound(counter - 1))->first, *space_of(process));
   }
-  return placed(*space_of(process), counters);
+  return placed(process, counters);
 }
 
 uint32_t CodePlaces::stack(pid_t process, pid_t thread) {
@@ -168,7 +176,7 @@ uint32_t CodePlaces::stack(pid_t process, pid_t thread) {
   }
   StackWalk walked = walk(process, thread, registers);
   Space& space = *space_of(process);
-  const uint32_t stack = placed(space, walked.counters);
+  const uint32_t stack = placed(process, walked.counters);
   if (space.known.size() > kMostPlaces) space.known.clear();
   std::vector<Known>& known = space.known[place];
   if (known.size() == kMostKnown) known.erase(known.begin());

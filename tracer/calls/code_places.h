@@ -2,7 +2,8 @@
 // lines are looked up later, by whoever shows them.
 //
 // Known inaccuracies: a library in the place of another one that was unloaded is taken for the former. Code that a
-// runtime makes (Node, Java) has no module, and its frames are left out.
+// runtime makes has no module: its frames are functions of scripts, if the runtime names them (perf_map.h), or left
+// out.
 #ifndef POWERCUT_TRACER_CALLS_CODE_PLACES_H_
 #define POWERCUT_TRACER_CALLS_CODE_PLACES_H_
 
@@ -10,6 +11,7 @@
 #include <sys/user.h>
 
 #include <cstdint>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <span>
@@ -17,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tracer/calls/perf_map.h"
 #include "tracer/calls/stack_words.h"
 #include "tracer/calls/unwinder.h"
 #include "tracer/format/writer.h"
@@ -31,7 +34,10 @@ class CodePlaces {
   // Returns the stack of these program counters, innermost first.
   uint32_t stack_of(pid_t process, std::span<const uint64_t> counters);
   // The process runs another program from now on, or has ended.
-  void forget(pid_t process) { processes_.erase(process); }
+  void forget(pid_t process) {
+    processes_.erase(process);
+    perf_maps_.erase(process);
+  }
 
  private:
   struct Mapping {
@@ -72,11 +78,13 @@ class CodePlaces {
   static Mappings mappings_of(pid_t process);
   static Mapping* mapping_at(Space& space, uint64_t address);
   void add(Mapping& mapping, uint64_t begin, Space& space);
-  uint32_t placed(Space& space, std::span<const uint64_t> counters);
+  uint32_t placed(pid_t process, std::span<const uint64_t> counters);
   StackWalk walk(pid_t process, pid_t thread, const user_regs_struct& registers);
 
   TraceWriter& trace_;
   std::unordered_map<pid_t, Shared> processes_;
+  std::unordered_map<pid_t, PerfMap> perf_maps_;
+  const std::time_t begun_ = std::time(nullptr);
   std::map<std::string, uint32_t> modules_;
 };
 

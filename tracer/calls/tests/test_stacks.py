@@ -1,6 +1,7 @@
 """Each call has the stack that made it, with the lines of native code and without those of interpreters."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -117,6 +118,27 @@ def test_python_shows_the_code_of_libraries_alone(record: Record) -> None:
         *(("openat", []), ("write", [])),
         ("write", [("library_stores", line("library", "stacks_library.c"))]),
     ]
+
+
+@pytest.mark.long
+def test_node_shows_functions_that_it_names_for_perf(record: Record, tmp_path: Path) -> None:
+    if shutil.which("node") is None:
+        pytest.skip("node is not installed: 'make setup-languages' installs it")
+    script = tmp_path / "save.js"
+    script.write_text(
+        "const fs = require('node:fs');\n"
+        "function save(name) {\n  fs.writeFileSync(name, 'x');\n}\n"
+        "function main() {\n  save('a');\n}\nmain();\n",
+        encoding="utf-8",
+    )
+    named = [("save", 2), ("main", 5), ("(anonymous)", 1)]
+    options = ["--perf-basic-prof", "--interpreted-frames-native-stack"]
+    # V8 keeps a log in the working folder as well, and its own code writes that.
+    assert [call for call in record("node", *options, str(script)) if call[1]] == [("openat", named), ("write", named)]
+    for map_of_node in Path("/tmp").glob("perf-*.map"):
+        if str(script) in map_of_node.read_text(encoding="utf-8", errors="replace"):
+            map_of_node.unlink()
+    assert all(not stack for _, stack in record("node", str(script))), "without the options nothing is known of scripts"
 
 
 def test_the_place_of_a_call_is_seen(program: Path, record: Record, capfd: pytest.CaptureFixture[str]) -> None:
