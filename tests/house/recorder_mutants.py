@@ -63,6 +63,12 @@ MUTANTS = (
         "if (false) contents(TreeCall::kWrite, inode, file.number(),",
     ),
     _of("a-long-write-is-several", "tree_log.cc", "(done == 0 ? 0 : kTreeContinues)", "0"),
+    _of(
+        "calls-that-a-kill-cuts-off-were-not-made",
+        "recorder.cc",
+        "    if (thread.running->cut_off(log_)) return;\n",
+        "    return;\n",
+    ),
     _of("the-end-is-not-compared", "tree_log.cc", "tree_.differences(folder_, kMost)", "tree_.differences(folder_, 0)"),
     _of(
         "a-shrunk-file-keeps-its-bytes", "tree.cc", "if (size < file.size) zero(file, size, UINT64_MAX - kPage - size);"

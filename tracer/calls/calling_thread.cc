@@ -94,6 +94,10 @@ Place CallingThread::find(int folder, const std::string& path, bool follows) con
   return Place();
 }
 
+OwnDescriptor CallingThread::file_at(int folder, const std::string& path) const {
+  return OwnDescriptor(open(seen_from_here(folder, path).c_str(), O_PATH | O_CLOEXEC));
+}
+
 std::optional<struct stat> CallingThread::status(int folder, const std::string& path, bool follows) const {
   struct stat out{};
   const int flags = follows ? 0 : AT_SYMLINK_NOFOLLOW;

@@ -42,6 +42,8 @@ class CallingThread {
   OwnDescriptor open_file(int descriptor) const;
   // Whether the thread, or this process in its place, may be told that a file is too large for its limit.
   bool may_exceed_a_file_limit() const;
+  // Returns a descriptor of what the path leads to, for looking at it alone (O_PATH).
+  OwnDescriptor file_at(int folder, const std::string& path) const;
   // Finds the name that the path ends in. `follows`: a link at the name is followed, also to a name that is not there.
   Place find(int folder, const std::string& path, bool follows) const;
   // Returns the status of what the path leads to.

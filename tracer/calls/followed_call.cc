@@ -18,6 +18,15 @@ namespace {
 constexpr uint64_t kAppends = 0x10, kDoesNotAppend = 0x20, kDataThrough = 0x02,
                    kAllThrough = 0x04;  // RWF_… of pwritev2
 
+// Returns the number of what stands at the name now; 0 if nothing does.
+ino_t inode_at(const Place& place) {
+  struct stat now{};
+  if (!place.folder) return 0;
+  return fstatat(place.folder.number(), place.name.c_str(), &now, AT_SYMLINK_NOFOLLOW) == 0 ? now.st_ino : 0;
+}
+
+ino_t inode_before(const Place& place) { return place.exists ? place.status.st_ino : 0; }
+
 std::optional<uint64_t> inode_at_path(const CallingThread& thread, int folder, uint64_t address, bool follows,
                                       const TreeLog& log) {
   const auto path = thread.text(address);
@@ -67,6 +76,7 @@ bool FollowedCall::look(const CallingThread& thread, TreeLog& log) {
     case kPowercutResizes: {
       if (has('d')) return look_at_file(thread, log);
       const auto found = inode_at_path(thread, AT_FDCWD, value('p'), true, log);
+      if (found && *found != 0) file_ = thread.file_at(AT_FDCWD, thread.text(value('p')).value_or(""));
       inode_ = found.value_or(0);
       log.catch_up(inode_);
       return !found || inode_ != 0;
@@ -174,6 +184,7 @@ bool FollowedCall::look_at_open(const CallingThread& thread, TreeLog& log) {
   if (const auto status = thread.status(folder_of('F'), *path, follows)) {
     inode_ = log.inode_of(*status);
     empties_ = (flags & O_TRUNC) != 0;
+    if (inode_ != 0 && empties_) file_ = thread.file_at(folder_of('F'), *path);
     return inode_ != 0;
   }
   from_ = find(thread, 'F', 'p', follows);
@@ -294,6 +305,40 @@ void FollowedCall::after(const CallingThread& thread, int64_t result, TreeLog& l
       return log.unlinked(log.inode_of(from_.folder_status), from_.name);
     default:
       return;
+  }
+}
+
+bool FollowedCall::cut_off(TreeLog& log) {
+  if (row_ == nullptr) return false;
+  const bool from_changed = inode_at(from_) != inode_before(from_);
+  switch (powercut_call_does_what(row_)) {
+    case kPowercutWrites:
+    case kPowercutCopies:
+    case kPowercutAllocates:
+    case kPowercutResizes:
+      return inode_ == 0 || log.look_at(inode_, file_);
+    case kPowercutOpens:
+      if (empties_) return log.look_at(inode_, file_);
+      [[fallthrough]];
+    case kPowercutMakes:
+      if (!from_changed) return true;
+      look_again(from_);
+      log.created(from_);
+      return true;
+    case kPowercutLinks:
+      if (inode_at(to_) == inode_before(to_)) return true;
+      look_again(to_);
+      log.linked(to_);
+      return true;
+    case kPowercutRenames:
+      if (from_changed && inode_at(to_) == inode_before(from_)) after_rename(log);
+      return true;
+    case kPowercutTakes:
+    case kPowercutTakesFolder:
+      if (from_changed) log.unlinked(log.inode_of(from_.folder_status), from_.name);
+      return true;
+    default:
+      return true;
   }
 }
 

@@ -33,6 +33,9 @@ class FollowedCall {
   std::optional<int64_t> make(const CallingThread& thread, TreeLog& log);
   const char* name() const { return attributes_ != nullptr ? attributes_->name : row_->name; }
   void after(const CallingThread& thread, int64_t result, TreeLog& log);
+  // The thread was killed within the call, which may have been made. Records what is seen to have changed, since no
+  // other call was made meanwhile; a sync is none, as nobody has heard of its end. Returns false if that is not known.
+  bool cut_off(TreeLog& log);
 
  private:
   // Bytes of a write that the recorder makes itself; longer ones cost more than a stop.

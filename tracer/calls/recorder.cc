@@ -211,10 +211,7 @@ class Recorder {
     }
     const auto found = threads_.find(who);
     if (found == threads_.end()) return;
-    if (found->second->running) {
-      log_.note(TreeNote::kUnknown,
-                absl::StrCat("a thread was killed within a call of ", found->second->running->name()));
-    }
+    if (found->second->running) cut_off(*found->second);
     if (found->second->calling.process() == who) places_.forget(who);
     std::erase(waiting_, who);
     threads_.erase(found);
@@ -222,6 +219,12 @@ class Recorder {
       running_ = 0;
       let_next_run();
     }
+  }
+
+  void cut_off(Thread& thread) {
+    log_.by(thread.calling.number(), thread.running->name(), stack_);
+    if (thread.running->cut_off(log_)) return;
+    log_.note(TreeNote::kUnknown, absl::StrCat("a thread was killed within a call of ", thread.running->name()));
   }
 
   // The other threads have gone, and the one that has made the call has the number of its process from now on.
@@ -232,7 +235,10 @@ class Recorder {
     const auto old = threads_.find(static_cast<pid_t>(before));
     // A leader that was within a call, or waited for one, has gone without further news.
     std::erase(waiting_, who);
-    if (running_ == who) running_ = 0;
+    if (running_ == who) {
+      cut_off(thread(who));
+      running_ = 0;
+    }
     if (static_cast<pid_t>(before) != who && old != threads_.end()) {
       const uint32_t number = old->second->calling.number();
       threads_.erase(old);

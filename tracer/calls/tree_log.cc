@@ -57,12 +57,13 @@ Event TreeLog::event(TreeCall call) const {
   return out;
 }
 
-void TreeLog::emit(Event& event) {
+bool TreeLog::emit(Event& event) {
   trace_.append(event);
-  if (const auto wrong = tree_.apply(event)) {
-    note(TreeNote::kUnknown, absl::StrCat("a recorded call does not fit the folder (", *wrong,
-                                          "): another program changes the folder, or a call was not seen"));
-  }
+  const auto wrong = tree_.apply(event);
+  if (!wrong) return true;
+  note(TreeNote::kUnknown, absl::StrCat("a recorded call does not fit the folder (", *wrong,
+                                        "): another program changes the folder, or a call was not seen"));
+  return false;
 }
 
 void TreeLog::by(uint32_t thread, std::string_view call, uint32_t stack) {
@@ -210,7 +211,7 @@ void TreeLog::created(const Place& place) {
   out.pool = fresh(place.status);
   out.flags = static_cast<uint8_t>(*kind);
   out.value = bytes_of(target);
-  emit(out);
+  if (!emit(out)) numbers_.erase(key_of(place.status));  // an inode that has a number is in the tree
 }
 
 void TreeLog::made_without_name(const struct stat& status) {
@@ -395,12 +396,28 @@ void TreeLog::catch_up(uint64_t inode) {
   if (stores_are_told_) return;
   const auto found = mapped_.find(inode);
   if (found == mapped_.end()) return;
+  const std::string call = std::exchange(call_, "");
+  record_differences(inode, found->second, kByMapping);
+  call_ = call;
+}
+
+bool TreeLog::look_at(uint64_t inode, const OwnDescriptor& file) {
+  const OwnDescriptor reader = reader_of(file.number());
+  struct stat status{};
+  if (!reader || fstat(reader.number(), &status) != 0) return false;
+  const auto size = static_cast<uint64_t>(status.st_size);
+  if (tree_.find(inode)->size != size) resized(inode, size);
+  record_differences(inode, reader, 0);
+  return true;
+}
+
+void TreeLog::record_differences(uint64_t inode, const OwnDescriptor& reader, uint8_t flags) {
   const Tree::Inode& known = *tree_.find(inode);
   std::vector<uint8_t> real(kPiece), mine(kPiece);
-  const SharedHoles holes(found->second.number(), known);
+  const SharedHoles holes(reader.number(), known);
   for (uint64_t at = 0; (at = holes.end_from(at)) < known.size; at += kPiece) {
     const ssize_t got =
-        pread(found->second.number(), real.data(), std::min<uint64_t>(kPiece, known.size - at), static_cast<off_t>(at));
+        pread(reader.number(), real.data(), std::min<uint64_t>(kPiece, known.size - at), static_cast<off_t>(at));
     if (got <= 0) return;
     tree_.read(known, at, std::span(mine).first(static_cast<size_t>(got)));
     // A run of sectors that differ is one write; whole sectors, as a page cache hands them on.
@@ -419,8 +436,7 @@ void TreeLog::catch_up(uint64_t inode) {
       out.addr = at + first;
       out.size = end - first;
       out.value = std::span(real).subspan(first, end - first);
-      out.flags = kByMapping;
-      out.text = {};
+      out.flags = flags;
       emit(out);
       first = last;
     }

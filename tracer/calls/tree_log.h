@@ -77,6 +77,8 @@ class TreeLog {
   // Returns those with the most writes.
   std::vector<std::string> likely_elsewhere(size_t most) const;
 
+  // Records how the file differs from the recorded calls. Returns false if it cannot be read.
+  bool look_at(uint64_t inode, const OwnDescriptor& file);
   // The file has a shared mapping by which the program may store.
   void mapped(uint64_t inode, const OwnDescriptor& file);
   // Another tracer tells of every store through a mapping.
@@ -102,7 +104,9 @@ class TreeLog {
   static Key key_of(const struct stat& status) { return {status.st_dev, status.st_ino}; }
 
   Event event(TreeCall call) const;
-  void emit(Event& event);
+  // Returns false, with a note, if the call does not fit the tree.
+  bool emit(Event& event);
+  void record_differences(uint64_t inode, const OwnDescriptor& reader, uint8_t flags);
   EngineError refused(std::string what, const char* next) const;
   std::optional<EngineError> take(int folder, uint64_t number);
   void contents(TreeCall call, uint64_t inode, int file, uint64_t size, uint8_t flags);

@@ -458,6 +458,23 @@ static void p_random(const char* seed) {
   NEED(waitpid(child, NULL, 0));
 }
 
+/* Processes are killed within their calls, which may have been made. */
+static void p_random_kills(const char* seed) {
+  unsigned chance = (unsigned)atoi(seed);
+  for (unsigned round = 0; round < 5; ++round) {
+    pid_t children[3];
+    for (unsigned i = 0; i < 3; ++i) {
+      children[i] = (pid_t)NEED(fork());
+      if (children[i] == 0) {
+        random_calls(chance * 100 + round * 10 + i, 1000000);
+        _exit(0);
+      }
+    }
+    for (int i = 0; i < 3; ++i) usleep((unsigned)rand_r(&chance) % 4000), NEED(kill(children[i], SIGKILL));
+    for (int i = 0; i < 3; ++i) NEED(waitpid(children[i], NULL, 0));
+  }
+}
+
 #define PROGRAM(name) {#name, p_##name}
 static const struct {
   const char* name;
@@ -517,8 +534,8 @@ static const struct {
                 PROGRAM(many)};
 
 int main(int count, char** words) {
-  if (count == 3 && strcmp(words[1], "random") == 0) {
-    p_random(words[2]);
+  if (count == 3) {
+    (strcmp(words[1], "random") == 0 ? p_random : p_random_kills)(words[2]);
     return 0;
   }
   for (size_t i = 0; count == 2 && i < sizeof programs / sizeof *programs; ++i) {

@@ -69,6 +69,16 @@ def test_random_threads_and_processes_replayed_give_the_folder(seed: int, progra
     assert len(recorded) > 100
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_calls_that_a_kill_cuts_off_are_recorded_as_far_as_they_were_made(
+    seed: int, programs: Path, record: Record
+) -> None:
+    found, recorded = record(str(programs), "random_kills", str(seed))
+    assert found.status == 0
+    assert found.complete, survey(recorded).missed
+    assert len({call.thread for call in recorded if call.kind == "write"}) > 5
+
+
 @pytest.mark.parametrize(
     ("change", "difference"),
     [
