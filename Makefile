@@ -58,7 +58,7 @@ setup-languages:  ## Install the compilers and runtimes of the tests in other la
 test-languages: setup setup-languages build  ## Run the long tests of programs in other languages alone
 	@POWERCUT_REQUIRE_TOOLS=1 $(PYTHON) -m pytest -m long tracer/calls/tests/languages
 
-conformance: setup build  ## Print which programs the tracer of a folder's calls records exactly
+conformance: setup build  ## Print which programs the tracers of a folder record exactly (two minutes)
 	@$(PYTHON) -m tracer.calls.tests.conformance
 
 # PAGE=docs/file-systems.md writes the page of the run.

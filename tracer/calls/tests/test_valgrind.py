@@ -14,20 +14,9 @@ from powercut.files.places import Places
 from powercut.files.survey import survey
 from powercut.symbols.symbolize import Symbolizer
 from tests.real_engine import require_engine
-from tracer.calls.tests.conformance import SUITE, c_cases, difference, recorded_in
+from tracer.calls.tests.conformance import OTHER_UNDER_VALGRIND, SUITE, c_cases, difference, recorded_in
 
 HERE = Path(__file__).parent
-#: Programs that differ, and why.
-DIFFERENT = {
-    "openat2": "Valgrind 3.19 has no openat2: the program sees an old kernel",
-    "fetched_descriptor": "Valgrind 3.19 has no pidfd_open: the program sees an old kernel",
-    "old_code": "Valgrind has no calls of 32-bit code in a 64-bit program",
-    "waits_for_another": "Valgrind lets the threads take turns, so no copy waits",
-    "mapping": "stores are exact",
-    "mapping_at_the_end": "stores are exact",
-    "mapping_unlinked": "stores are exact",
-    "python_mmap": "stores are exact",
-}
 
 
 def test_stores_through_a_mapping_are_exact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +88,7 @@ def test_a_store_that_was_not_seen_makes_the_verdict_unknown(tmp_path: Path, mon
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [name for name in c_cases() if name not in DIFFERENT])
+@pytest.mark.parametrize("name", [name for name in c_cases() if name not in OTHER_UNDER_VALGRIND])
 def test_a_program_leaves_the_same_calls(name: str, tmp_path: Path, programs: list[str]) -> None:
     case = c_cases()[name]
     assert difference(case, *recorded_in(tmp_path, case.command or [*programs, name], "valgrind")) is None
