@@ -104,9 +104,10 @@ bool CodePlaces::read_again(pid_t process) {
 }
 
 CodePlaces::Mapping* CodePlaces::mapping_at(Space& space, uint64_t address) {
-  auto found = space.mappings.upper_bound(address);
-  if (found == space.mappings.begin() || address >= (--found)->second.end) return nullptr;
-  return &found->second;
+  const auto next = space.mappings.upper_bound(address);
+  if (next == space.mappings.begin()) return nullptr;
+  Mapping& mapping = std::prev(next)->second;
+  return address < mapping.end ? &mapping : nullptr;
 }
 
 void CodePlaces::add(Mapping& mapping, uint64_t begin, Space& space) {

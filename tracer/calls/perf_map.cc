@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
+#include <cinttypes>
+#include <cstdio>
 #include <iterator>
 
 #include "tracer/calls/own_descriptor.h"
@@ -62,16 +63,14 @@ bool PerfMap::read_on() {
 
 // Code may lie where other code has been.
 void PerfMap::take(std::string_view line) {
+  const std::string text(line);
   uint64_t begin = 0, size = 0;
-  const char* const last = line.data() + line.size();
-  const auto at = std::from_chars(line.data(), last, begin, 16);
-  if (at.ec != std::errc() || at.ptr == last) return;
-  const auto length = std::from_chars(at.ptr + 1, last, size, 16);
-  if (length.ec != std::errc() || length.ptr == last || size == 0) return;
+  int name = 0;
+  if (std::sscanf(text.c_str(), "%" SCNx64 " %" SCNx64 " %n", &begin, &size, &name) != 2 || size == 0) return;
   auto old = codes_.lower_bound(begin);
   if (old != codes_.begin() && std::prev(old)->second.end > begin) --old;
   while (old != codes_.end() && old->first < begin + size) old = codes_.erase(old);
-  codes_[begin] = {begin + size, script_function({length.ptr + 1, static_cast<size_t>(last - length.ptr - 1)})};
+  codes_[begin] = {begin + size, script_function(std::string_view(text).substr(static_cast<size_t>(name)))};
 }
 
 }  // namespace powercut
