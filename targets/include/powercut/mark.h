@@ -130,7 +130,7 @@ static inline int powercut_mark_open(struct powercut_mark_line* line, const char
   if (now == 2) return 0;
   line->used = 0;
   line->saved = errno;
-  line->file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+  line->file = open(path, O_WRONLY | O_APPEND);
   if (line->file < 0) line->file = 2; /* people see marks that nobody takes */
   while (*verb) powercut_mark_put(line, *verb++);
   return 1;
