@@ -19,6 +19,8 @@ _RUNTIMES = re.compile(
 )
 _STANDARD_MODULES = re.compile(r"/python[\d.t]+/lib-dynload/")
 _RUST_HASH = re.compile(r"::h[0-9a-f]{16}$")
+#: Functions of powercut/mark.h, which write a mark for their caller.
+_MARK = "powercut_mark_"
 #: Programs and libraries of the distribution.
 _DISTRIBUTION = ("/lib/", "/lib64/", "/bin/", "/sbin/", "/usr/lib/", "/usr/lib64/", "/usr/bin/", "/usr/sbin/")
 
@@ -40,7 +42,8 @@ class Places:
         """The frames of the program, innermost first, without those of runtimes and of the distribution."""
         if stack not in self._known:
             own = [frame for frame in stack if self._is_programs(frame[0])]
-            self._known[stack] = self._symbolizer.stack(self._modules, own) if own else []
+            frames = self._symbolizer.stack(self._modules, own) if own else []
+            self._known[stack] = [frame for frame in frames if not frame.function.startswith(_MARK)]
         return self._known[stack]
 
     def place(self, stack: tuple[tuple[int, int], ...]) -> str:

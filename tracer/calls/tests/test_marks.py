@@ -10,6 +10,7 @@ import pytest
 
 from powercut.base import paths
 from powercut.base.errors import UsageError
+from powercut.cli.main import main
 from powercut.files import calls as files_calls
 from powercut.files import record as files_record
 from powercut.files.calls import Call, Mark
@@ -54,6 +55,14 @@ def test_the_header_writes_lines(marks: str, record: Record) -> None:
         f"begin insert \\x00%20%25k\\xff {'v' * 3000}",
         *("end EXISTS", "begin lookup k", "end OK v"),
     ]
+
+
+def test_a_mark_stands_where_the_program_made_it(marks: str, record: Record, capfd: pytest.CaptureFixture[str]) -> None:
+    record(marks, "header")
+    assert main(["view", "../run.pct"]) == 0
+    begin, opened, *_ = capfd.readouterr().out.splitlines()
+    assert "  @ header, " in begin
+    assert "  @ put, " in opened or "  @ header, " in opened
 
 
 def test_marks_of_threads_are_their_own(marks: str, record: Record) -> None:
