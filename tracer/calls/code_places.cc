@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstddef>
 #include <cstdio>
 #include <iterator>
 #include <utility>
@@ -168,13 +169,14 @@ uint32_t CodePlaces::stack_of(pid_t process, std::span<const uint64_t> counters)
   return placed(process, counters);
 }
 
-uint32_t CodePlaces::stack(pid_t process, pid_t thread) {
-  user_regs_struct registers{};
-  if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0) return 0;
-  const Place place = {registers.rip, registers.rsp, registers.rbp};
+uint32_t CodePlaces::stack(pid_t process, pid_t thread, uint64_t counter, uint64_t stack_pointer) {
+  const auto frame = static_cast<uint64_t>(ptrace(PTRACE_PEEKUSER, thread, offsetof(user, regs.rbp), nullptr));
+  const Place place = {counter, stack_pointer, frame};
   for (const Known& known : space_of(process)->known[place]) {
     if (known.words.stand_in(thread)) return known.stack;
   }
+  user_regs_struct registers{};
+  if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0) return 0;
   StackWalk walked = walk(process, thread, registers);
   Space& space = *space_of(process);
   const uint32_t stack = placed(process, walked.counters);

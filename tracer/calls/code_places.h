@@ -30,7 +30,8 @@ class CodePlaces {
  public:
   explicit CodePlaces(TraceWriter& trace) : trace_(trace) {}
   // Returns the stack of a thread that stands at a system call; 0 if none of its code lies in a file.
-  uint32_t stack(pid_t process, pid_t thread);
+  // `counter` and `stack_pointer` are those of the thread: to ask for all registers costs more than a known stack does.
+  uint32_t stack(pid_t process, pid_t thread, uint64_t counter, uint64_t stack_pointer);
   // Returns the stack of these program counters, innermost first.
   uint32_t stack_of(pid_t process, std::span<const uint64_t> counters);
   // The process runs another program from now on, or has ended.

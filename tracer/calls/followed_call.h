@@ -16,6 +16,7 @@ namespace powercut {
 struct SystemCall {
   uint64_t number = 0;
   std::array<uint64_t, 6> arguments{};
+  uint64_t counter = 0, stack = 0;  // of the program and of its stack
 };
 
 class FollowedCall {

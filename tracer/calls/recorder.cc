@@ -260,6 +260,8 @@ class Recorder {
     SystemCall call;
     call.number = info.seccomp.nr;
     for (size_t i = 0; i < call.arguments.size(); ++i) call.arguments[i] = info.seccomp.args[i];
+    call.counter = info.instruction_pointer;
+    call.stack = info.stack_pointer;
     if (info.seccomp.ret_data == kStopsAsRefused) return refuse(who, call);
     if (running_ == 0) return run(thread, call);
     // Whether the call is on the folder is known only when no other one may change what its names mean.
@@ -273,7 +275,8 @@ class Recorder {
     FollowedCall followed(thread.calling, call, log_);
     if (!followed.follows()) return go_on(who);
     if (stores_) stores_->is_of(thread.calling.process());
-    stack_ = stores_ ? stores_->stack_of_call(thread.calling.number()) : places_.stack(thread.calling.process(), who);
+    stack_ = stores_ ? stores_->stack_of_call(thread.calling.number())
+                     : places_.stack(thread.calling.process(), who, call.counter, call.stack);
     log_.by(thread.calling.number(), followed.name(), stack_);
     if (const auto result = followed.make(thread.calling, log_)) return answer(who, *result);
     thread.running.emplace(std::move(followed));
