@@ -18,6 +18,7 @@ from powercut.models import profiles
 from replayer.media.files.calls import Call
 from replayer.media.files.engine import EngineTrees
 from replayer.media.files.programs import Program, generate
+from replayer.media.files.real import kernel
 from replayer.media.files.real.folder import PAGE, Folder
 from replayer.media.files.real.rig import start_of
 from tests.real_engine import require_engine
@@ -115,3 +116,37 @@ def test_a_file_that_ends_in_a_hole_has_its_size(tmp_path: Path) -> None:
     (told,) = trees.count(paths.engine(), tmp_path / "trace", trees.chosen("ext4"))
     # Without the hole the new size would be a larger one. The tail of the last page is zero before and after.
     assert [point.trees for point in told.crash_points] == [2]
+
+
+def test_room_that_is_kept_for_a_file_has_no_size(tmp_path: Path) -> None:
+    require_engine()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a").write_bytes(b"x")
+    for mode, expected in ((kernel.FALLOC_FL_KEEP_SIZE, 1), (0, 2)):
+        script = (
+            "import os; from replayer.media.files.real import kernel;"
+            f"kernel.allocate(os.open('{tmp_path}/data/a', os.O_RDWR), {mode}, 0, 8192)"
+        )
+        trace = tmp_path / f"trace{mode}"
+        words = [sys.executable, "-c", script]
+        assert main(["record", "--files", str(tmp_path / "data"), "-o", str(trace), "--", *words]) == 0
+        (told,) = trees.count(paths.engine(), trace, trees.chosen("ext4"))
+        assert told.crash_points[-1].trees == expected
+
+
+def test_an_msync_that_does_not_wait_makes_nothing_durable(tmp_path: Path) -> None:
+    require_engine()
+    (tmp_path / "data").mkdir()
+    for flags, crash_points in (("MS_ASYNC", 1), ("MS_SYNC", 2)):
+        (tmp_path / "data" / "a").write_bytes(bytes(4096))
+        script = (
+            "import ctypes, mmap, os; MS_ASYNC, MS_SYNC = 1, 4;"
+            f"room = mmap.mmap(os.open('{tmp_path}/data/a', os.O_RDWR), 4096); room[:1] = b'x';"
+            "at = ctypes.addressof(ctypes.c_char.from_buffer(room));"
+            f"assert ctypes.CDLL(None).msync(ctypes.c_void_p(at), ctypes.c_size_t(4096), {flags}) == 0"
+        )
+        words = [sys.executable, "-c", script]
+        assert main(["record", "--files", str(tmp_path / "data"), "-o", str(tmp_path / flags), "--", *words]) == 0
+        (told,) = trees.count(paths.engine(), tmp_path / flags, trees.chosen("ext4"))
+        assert len(told.crash_points) == crash_points
+        assert told.crash_points[0].trees == 2

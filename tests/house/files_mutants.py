@@ -117,12 +117,6 @@ MUTANTS = (
         new="return step;",
     ),
     _of_trees(
-        name="entries-of-a-rename-are-apart",
-        file="choices.cc",
-        old="if (disk_.switches().rename == Rename::kSplit) continue;",
-        new="continue;",
-    ),
-    _of_trees(
         name="a-prefix-has-one-more",
         file="choices.cc",
         old="if (step.operation < length || steps.contains(step)) inode =",

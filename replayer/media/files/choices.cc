@@ -168,19 +168,14 @@ bool Choices::join(const NamedEntry* one, const NamedEntry* other) {
   return first != second;
 }
 
-// Entries that change together, and entries that may lead to one inode, are in one part.
+// Entries that may lead to one inode are in one part. Both entries of a rename are among them: they may lead to the moved
+// inode.
 void Choices::join_coupled() {
   std::map<uint64_t, const NamedEntry*> leads_to;
   Entries entries;
   for (const auto& [entry, top] : known_) entries.push_back(entry);
   for (const NamedEntry* entry : entries) {
     for (const uint64_t inode : may_lead_to(entry)) join(entry, leads_to.try_emplace(inode, entry).first->second);
-    if (disk_.switches().rename == Rename::kSplit) continue;
-    for (const StepNumber number : entry->second.later) {
-      for (const Step& step : disk_.operations()[number.operation].steps) {
-        if (known_.contains(step.entry)) join(entry, step.entry);
-      }
-    }
   }
 }
 
