@@ -81,6 +81,11 @@ MUTANTS = (
     ),
     _of("names-are-printed-as-they-are", "tree.cc", "printable ?", "true ?"),
     _of(
+        "the-folder-itself-may-go",
+        "followed_call.cc",
+        "takes_the_folder_ = from_.exists && log.holds_the_folder(from_.status);",
+    ),
+    _of(
         "shared-mappings-are-not-seen",
         "filter.cc",
         "stop_with_bits(call.number, flags, MAP_SHARED)",

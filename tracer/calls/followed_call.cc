@@ -110,6 +110,8 @@ bool FollowedCall::look(const CallingThread& thread, TreeLog& log) {
     case kPowercutTakes:
     case kPowercutTakesFolder:
       from_ = find(thread, 'F', 'p', false);
+      takes_the_folder_ = from_.exists && log.holds_the_folder(from_.status);
+      if (takes_the_folder_) return true;
       if (!may_be_inside(from_, log)) return false;
       // Stores through a mapping came before the name goes, as far as anybody knows.
       if (from_.exists) log.catch_up(log.inode_of(from_.status));
@@ -195,6 +197,10 @@ bool FollowedCall::look_at_open(const CallingThread& thread, TreeLog& log) {
 bool FollowedCall::look_at_rename(const CallingThread& thread, TreeLog& log) {
   from_ = find(thread, 'F', 'p', false);
   to_ = find(thread, 'G', 'q', false);
+  for (const Place* place : {&from_, &to_}) {
+    if (place->exists && log.holds_the_folder(place->status)) takes_the_folder_ = true;
+  }
+  if (takes_the_folder_) return true;
   if (!may_be_inside(from_, log) && !may_be_inside(to_, log)) return false;
   log.keep(to_);
   return true;
@@ -302,7 +308,7 @@ void FollowedCall::after(const CallingThread& thread, int64_t result, TreeLog& l
       return after_rename(log);
     case kPowercutTakes:
     case kPowercutTakesFolder:
-      return log.unlinked(log.inode_of(from_.folder_status), from_.name);
+      return after_taking(log);
     default:
       return;
   }
@@ -335,7 +341,7 @@ bool FollowedCall::cut_off(TreeLog& log) {
       return true;
     case kPowercutTakes:
     case kPowercutTakesFolder:
-      if (from_changed) log.unlinked(log.inode_of(from_.folder_status), from_.name);
+      if (from_changed) after_taking(log);
       return true;
     default:
       return true;
@@ -357,7 +363,13 @@ void FollowedCall::after_open(const CallingThread& thread, int descriptor, TreeL
   if (file_ && fstat(file_.number(), &status) == 0) log.made_without_name(status);
 }
 
+void FollowedCall::after_taking(TreeLog& log) {
+  if (takes_the_folder_) return log.lost_the_folder();
+  log.unlinked(log.inode_of(from_.folder_status), from_.name);
+}
+
 void FollowedCall::after_rename(TreeLog& log) {
+  if (takes_the_folder_) return log.lost_the_folder();
   const uint64_t from = log.inode_of(from_.folder_status), to = log.inode_of(to_.folder_status);
   const uint64_t flags = has('l') ? value('l') : 0;
   const bool exchange = (flags & RENAME_EXCHANGE) != 0;

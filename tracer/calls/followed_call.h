@@ -62,6 +62,7 @@ class FollowedCall {
   bool look_at_rename(const CallingThread& thread, TreeLog& log);
   bool look_at_attributes(const CallingThread& thread, TreeLog& log);
   void after_open(const CallingThread& thread, int descriptor, TreeLog& log);
+  void after_taking(TreeLog& log);
   void after_rename(TreeLog& log);
   void after_memory_sync(const CallingThread& thread, TreeLog& log);
   static bool may_be_inside(const Place& place, const TreeLog& log);
@@ -79,6 +80,7 @@ class FollowedCall {
   uint8_t through_ = 0;
   bool direct_ = false;
   Place from_, to_;
+  bool takes_the_folder_ = false;
   bool makes_ = false, empties_ = false, nameless_ = false;  // of an open
 };
 

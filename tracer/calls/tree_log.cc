@@ -93,6 +93,10 @@ std::optional<EngineError> TreeLog::begin() {
   struct statfs system{};
   is_of_the_kernel_ = fstatfs(root.number(), &system) == 0 && system.f_type != FUSE_SUPER_MAGIC;
   numbers_[key_of(status)] = kTreeRoot;
+  above_.insert(key_of(status));
+  for (std::string up = folder_ + "/.."; stat(up.c_str(), &status) == 0 && above_.insert(key_of(status)).second;) {
+    up += "/..";
+  }
   by(0, "", 0);
   if (auto wrong = take(root.number(), kTreeRoot)) return wrong;
   Event started = event(TreeCall::kStarted);
@@ -340,6 +344,15 @@ void TreeLog::attributes_changed(uint64_t inode) {
   emit(out);
 }
 
+void TreeLog::lost_the_folder() {
+  note(TreeNote::kUnknown,
+       "the program removed or renamed the folder itself, or one above it, and the rest is not recorded: let --files "
+       "name a folder that stays");
+  lost_ = true;
+  numbers_.clear();
+  mapped_.clear();
+}
+
 void TreeLog::note(TreeNote kind, const std::string& sentence) {
   if (!noted_.insert(sentence).second) return;
   if (kind == TreeNote::kUnknown) missed_.push_back(sentence);
@@ -463,6 +476,7 @@ void TreeLog::keep(const Place& place) {
 
 void TreeLog::compare_at_the_end() {
   by(0, "", 0);
+  if (lost_) return;
   catch_up();
   constexpr size_t kMost = 3;
   for (const std::string& difference : tree_.differences(folder_, kMost)) {

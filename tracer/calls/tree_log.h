@@ -44,6 +44,8 @@ class TreeLog {
   // Returns the inode of a real file; 0 for a file outside.
   uint64_t inode_of(const struct stat& status) const;
   const Tree& tree() const { return tree_; }
+  // Whether this is the folder itself or one above it.
+  bool holds_the_folder(const struct stat& status) const { return above_.contains(key_of(status)); }
   uint64_t device() const { return device_; }
   // False for a file system that a process serves: the recorded program may be this process.
   bool is_of_the_kernel() const { return is_of_the_kernel_; }
@@ -63,6 +65,8 @@ class TreeLog {
   void synced(uint64_t inode, TreeSync what, unsigned flags, uint64_t offset, uint64_t size);
   void synced_all();
   void attributes_changed(uint64_t inode);
+  // The folder itself has gone, or has another path: nothing is recorded from now on.
+  void lost_the_folder();
   void note(TreeNote kind, const std::string& sentence);
   void ended(bool by_signal, int how);
 
@@ -120,7 +124,9 @@ class TreeLog {
   bool is_of_the_kernel_ = false;
   bool stores_are_told_ = false;
   Tree tree_;
-  uint64_t bytes_ = 0;  // of the files at the start
+  uint64_t bytes_ = 0;   // of the files at the start
+  std::set<Key> above_;  // the folder, and those above it
+  bool lost_ = false;
   std::map<Key, uint64_t> numbers_;
   uint64_t next_ = kTreeRoot + 1;
   std::set<uint64_t> nameless_;  // made by O_TMPFILE, and not linked yet

@@ -355,6 +355,13 @@ static void p_moved_in(void) { put(new_file("../outside"), 0, "X"), NEED(rename(
 static void p_moved_out(void) {
   put(new_file("a"), 0, "X"), NEED(rename("a", "../outside")), NEED(unlink("../outside"));
 }
+static void p_folder_removed(void) {
+  new_file("a"), NEED(unlink("a")), refused(rmdir(".."), ENOTEMPTY), NEED(rmdir("../folder"));
+  NEED(mkdir("../folder", 0755)), NEED(chdir("../folder")), new_file("b");
+}
+static void p_folder_renamed(void) {
+  new_file("a"), NEED(rename("../folder", "../other")), new_file("b"), NEED(rename("../other", "../folder"));
+}
 static void p_traces(void) { refused(ptrace(PTRACE_TRACEME, 0, 0, 0), EPERM), new_file("a"); }
 static void p_old_code(void) {
   long result = 20; /* getpid of 32-bit code */
@@ -525,6 +532,8 @@ static const struct {
                 PROGRAM(fifo),
                 PROGRAM(moved_in),
                 PROGRAM(moved_out),
+                PROGRAM(folder_removed),
+                PROGRAM(folder_renamed),
                 PROGRAM(traces),
                 PROGRAM(old_code),
                 PROGRAM(outlived),
