@@ -54,7 +54,9 @@ MUTANTS = (
         "if (false) {",
     ),
     _of(
-        "numbers-of-inodes-come-again", "tree_log.cc", "  kept_.emplace_back(key_of(place.status), std::move(kept));\n"
+        "numbers-of-inodes-come-again",
+        "tree_log.cc",
+        "  kept_.push_back({key_of(place.status), std::move(kept), bytes});\n",
     ),
     _of(
         "a-file-from-outside-has-no-bytes",

@@ -21,6 +21,7 @@ constexpr size_t kPiece = layout::kMaxOperationBytes;
 constexpr uint64_t kMostFiles = 100'000;
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 constexpr size_t kMostKept = 512;
+constexpr uint64_t kMostKeptBytes = uint64_t{64} << 20;
 constexpr const char* kReadable = "Record as a user who may read all files of the folder.";
 constexpr const char* kSmaller = "Record on a small folder, as the program's own set-up makes one.";
 constexpr uint64_t kSector = 512;
@@ -243,6 +244,7 @@ void TreeLog::unlinked(uint64_t folder, const std::string& name) {
   out.addr = folder;
   out.key = bytes_of(name);
   emit(out);
+  let_kept_go();
 }
 
 void TreeLog::renamed(uint64_t folder, const std::string& name, uint64_t new_folder, const std::string& new_name,
@@ -254,6 +256,7 @@ void TreeLog::renamed(uint64_t folder, const std::string& name, uint64_t new_fol
   out.value = bytes_of(new_name);
   out.flags = exchange ? 1 : 0;
   emit(out);
+  let_kept_go();
 }
 
 void TreeLog::moved_in(const Place& place) {
@@ -463,15 +466,23 @@ void TreeLog::catch_up() {
 void TreeLog::keep(const Place& place) {
   if (!place.exists || inode_of(place.status) == 0 || (!S_ISDIR(place.status.st_mode) && place.status.st_nlink > 1))
     return;
+  let_kept_go();
   OwnDescriptor kept(openat(place.folder.number(), place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!kept) return;
-  kept_.emplace_back(key_of(place.status), std::move(kept));
-  if (kept_.size() <= kMostKept) return;
-  const Key oldest = kept_.front().first;
-  const auto found = numbers_.find(oldest);
-  // A call that failed has left the name, and a new file may have the number.
-  if (found != numbers_.end() && tree_.find(found->second)->names == 0) numbers_.erase(found);
-  kept_.pop_front();
+  const uint64_t bytes = static_cast<uint64_t>(place.status.st_blocks) * kSector;
+  kept_.push_back({key_of(place.status), std::move(kept), bytes});
+  kept_bytes_ += bytes;
+}
+
+// A file that is kept takes room on the user's disk.
+void TreeLog::let_kept_go() {
+  while (kept_.size() > kMostKept || kept_bytes_ > kMostKeptBytes) {
+    const auto found = numbers_.find(kept_.front().key);
+    // A call that failed has left the name, and a new file may have the number.
+    if (found != numbers_.end() && tree_.find(found->second)->names == 0) numbers_.erase(found);
+    kept_bytes_ -= kept_.front().bytes;
+    kept_.pop_front();
+  }
 }
 
 void TreeLog::compare_at_the_end() {

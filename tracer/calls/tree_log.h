@@ -110,6 +110,7 @@ class TreeLog {
   Event event(TreeCall call) const;
   // Returns false, with a note, if the call does not fit the tree.
   bool emit(Event& event);
+  void let_kept_go();
   void record_differences(uint64_t inode, const OwnDescriptor& reader, uint8_t flags);
   EngineError refused(std::string what, const char* next) const;
   std::optional<EngineError> take(int folder, uint64_t number);
@@ -131,7 +132,13 @@ class TreeLog {
   uint64_t next_ = kTreeRoot + 1;
   std::set<uint64_t> nameless_;  // made by O_TMPFILE, and not linked yet
   std::map<uint64_t, OwnDescriptor> mapped_;
-  std::deque<std::pair<Key, OwnDescriptor>> kept_;
+  struct Kept {
+    Key key;
+    OwnDescriptor file;
+    uint64_t bytes;  // of the disk, which the file takes as long as it is kept
+  };
+  std::deque<Kept> kept_;
+  uint64_t kept_bytes_ = 0;
   struct Elsewhere {
     std::string path;
     uint64_t writes = 0;

@@ -165,6 +165,18 @@ def test_a_tree_at_the_start_is_recorded_whole(record: Record) -> None:
     assert plain(recorded) == ["pwrite second 100000B 2B", "rename d f"]
 
 
+def test_a_large_file_that_the_program_removes_frees_its_room(
+    record: Record, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The recorder keeps small ones open for a while, so that no other file gets their numbers."""
+    script = "fallocate -l 100M large; echo x > small; rm large small; ls -l /proc/$PPID/fd"
+    found, recorded = record("sh", "-c", script)
+    assert found.complete, survey(recorded).missed
+    told = capfd.readouterr().out
+    assert "/small (deleted)" in told
+    assert "/large (deleted)" not in told
+
+
 def test_calls_without_contents_are_the_same_calls(record: Record, tmp_path: Path) -> None:
     Path("old").write_bytes(b"x" * 10_000)
     _, recorded = record("sh", "-c", "echo y > a; ln -s a b; mv a c; mkfifo d")
