@@ -45,7 +45,10 @@ std::optional<std::string> CallingThread::text(uint64_t address) const {
 OwnDescriptor CallingThread::open_file(int descriptor) const {
   if (!process_) {
     process_ = OwnDescriptor(static_cast<int>(syscall(SYS_pidfd_open, thread_, kOfThread)));
-    if (!process_) process_ = OwnDescriptor(static_cast<int>(syscall(SYS_pidfd_open, process_of_it_, 0)));
+    if (!process_ && errno == EINVAL) {  // an older kernel
+      process_ = OwnDescriptor(static_cast<int>(syscall(SYS_pidfd_open, process_of_it_, 0)));
+    }
+    if (!process_) return {};
   }
   return OwnDescriptor(static_cast<int>(syscall(SYS_pidfd_getfd, process_.number(), descriptor, 0)));
 }

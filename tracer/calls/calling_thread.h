@@ -38,7 +38,7 @@ class CallingThread {
   // Returns the text at the address; nothing if there is none, and the call will fail.
   std::optional<std::string> text(uint64_t address) const;
   // Returns a copy of the thread's descriptor, which shares its position. The copy lives no longer than the stop of the
-  // thread: a lock goes with the last copy.
+  // thread: a lock goes with the last copy. No descriptor: errno says why.
   OwnDescriptor open_file(int descriptor) const;
   // Whether the thread, or this process in its place, may be told that a file is too large for its limit.
   bool may_exceed_a_file_limit() const;

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 namespace powercut {
@@ -83,9 +84,10 @@ bool FollowedCall::look(const CallingThread& thread, TreeLog& log) {
     }
     case kPowercutSyncsAll: {
       if (has('d')) {
-        file_ = thread.open_file(static_cast<int>(value('d')));
         struct stat status{};
-        if (!file_ || fstat(file_.number(), &status) != 0 || status.st_dev != log.device()) return false;
+        if (!open_file(thread, static_cast<int>(value('d')), &status, log) || status.st_dev != log.device()) {
+          return false;
+        }
       }
       log.catch_up();
       return true;
@@ -126,12 +128,22 @@ bool FollowedCall::look(const CallingThread& thread, TreeLog& log) {
   }
 }
 
+bool FollowedCall::open_file(const CallingThread& thread, int descriptor, struct stat* status, TreeLog& log) {
+  file_ = thread.open_file(descriptor);
+  if (file_) return fstat(file_.number(), status) == 0;
+  // A descriptor that is not open makes the call fail, and a thread that has gone makes none.
+  if (errno != EBADF && errno != ESRCH) {
+    log.note(TreeNote::kUnknown,
+             std::string("a file that the program has open cannot be looked at: ") + std::strerror(errno));
+  }
+  return false;
+}
+
 bool FollowedCall::look_at_file(const CallingThread& thread, TreeLog& log) {
   const int descriptor = static_cast<int>(value('d'));
   if (descriptor < 0) return false;  // mmap of memory alone
-  file_ = thread.open_file(descriptor);
   struct stat status{};
-  if (!file_ || fstat(file_.number(), &status) != 0) return false;
+  if (!open_file(thread, descriptor, &status, log)) return false;
   inode_ = log.inode_of(status);
   if (inode_ != 0) return true;
   const auto does = powercut_call_does_what(row_);
@@ -211,9 +223,8 @@ bool FollowedCall::look_at_attributes(const CallingThread& thread, TreeLog& log)
   std::optional<uint64_t> found;
   switch (attributes_->of) {
     case AttributesOf::kDescriptor: {
-      file_ = thread.open_file(static_cast<int>(given[0]));
       struct stat status{};
-      if (file_ && fstat(file_.number(), &status) == 0) found = log.inode_of(status);
+      if (open_file(thread, static_cast<int>(given[0]), &status, log)) found = log.inode_of(status);
       break;
     }
     case AttributesOf::kPath:
@@ -226,10 +237,9 @@ bool FollowedCall::look_at_attributes(const CallingThread& thread, TreeLog& log)
       found = inode_at_path(thread, static_cast<int>(given[0]), given[1], true, log);
       // Without a path the call is on the descriptor itself: futimens.
       if (!found && static_cast<int>(given[0]) >= 0) {
-        file_ = thread.open_file(static_cast<int>(given[0]));
         struct stat status{};
         const auto path = given[1] == 0 ? std::string() : thread.text(given[1]).value_or("/");
-        if (path.empty() && file_ && fstat(file_.number(), &status) == 0) found = log.inode_of(status);
+        if (path.empty() && open_file(thread, static_cast<int>(given[0]), &status, log)) found = log.inode_of(status);
       }
       break;
   }
@@ -358,9 +368,8 @@ void FollowedCall::after_open(const CallingThread& thread, int descriptor, TreeL
     return log.created(from_);
   }
   if (!nameless_) return;
-  file_ = thread.open_file(descriptor);
   struct stat status{};
-  if (file_ && fstat(file_.number(), &status) == 0) log.made_without_name(status);
+  if (open_file(thread, descriptor, &status, log)) log.made_without_name(status);
 }
 
 void FollowedCall::after_taking(TreeLog& log) {

@@ -56,6 +56,9 @@ class FollowedCall {
   std::optional<int64_t> make_write(const CallingThread& thread, TreeLog& log);
   uint64_t written_at(int64_t size) const;
   bool look(const CallingThread& thread, TreeLog& log);
+  // Takes a copy of the thread's descriptor into `file_`. Returns false if there is none; a note says why, if the call
+  // may have effects nevertheless.
+  bool open_file(const CallingThread& thread, int descriptor, struct stat* status, TreeLog& log);
   bool look_at_file(const CallingThread& thread, TreeLog& log);
   bool look_at_write(const CallingThread& thread, TreeLog& log);
   bool look_at_open(const CallingThread& thread, TreeLog& log);

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -76,6 +77,7 @@ class Recorder {
       [[maybe_unused]] const ssize_t told = ::write(failed[1], &error, sizeof error);
       _exit(127);
     }
+    allow_many_files();
     close(go[0]);
     close(failed[1]);
     failures_ = OwnDescriptor(failed[0]);
@@ -134,6 +136,14 @@ class Recorder {
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     sched_setaffinity(0, sizeof one, &one);
+  }
+
+  // One descriptor for each thread of the program, and some for files. The command keeps the limit that it has.
+  static void allow_many_files() {
+    rlimit files{};
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
   }
 
   Thread& thread(pid_t who) {

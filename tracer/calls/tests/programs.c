@@ -267,6 +267,20 @@ static void p_thread(void) {
   pthread_create(&thread, NULL, write_in_thread, &fd), pthread_join(thread, NULL);
   put_next(fd, "C");
 }
+/* Threads that live at once, each of which has made a call. */
+static pthread_barrier_t barrier;
+static void* sync_in_thread(void* fd) {
+  NEED(fsync(*(int*)fd)), pthread_barrier_wait(&barrier);
+  return NULL;
+}
+static void p_many_threads(void) {
+  enum { kThreads = 100 };
+  pthread_t threads[kThreads];
+  int fd = new_file("a");
+  pthread_barrier_init(&barrier, NULL, kThreads);
+  for (int i = 0; i < kThreads; ++i) pthread_create(&threads[i], NULL, sync_in_thread, &fd);
+  for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
+}
 static void* exec_in_thread(void* nothing) {
   (void)nothing;
   execlp("sh", "sh", "-c", ": > b", NULL);
@@ -516,6 +530,7 @@ static const struct {
                 PROGRAM(sent_descriptor),
                 PROGRAM(fetched_descriptor),
                 PROGRAM(thread),
+                PROGRAM(many_threads),
                 PROGRAM(exec_in_thread),
                 PROGRAM(thread_with_own_descriptors),
                 PROGRAM(unlinked),

@@ -165,6 +165,33 @@ def test_a_tree_at_the_start_is_recorded_whole(record: Record) -> None:
     assert plain(recorded) == ["pwrite second 100000B 2B", "rename d f"]
 
 
+@pytest.mark.parametrize("hard", [False, True])
+def test_threads_beyond_the_limit_of_descriptors_are_followed_or_told(
+    hard: bool, programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The recorder needs a descriptor for each thread, and raises its own limit as far as it may."""
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path / "folder")
+    limits = f'ulimit -{"" if hard else "S"}n 60; exec {paths.engine()} "$@"'
+    arguments = [
+        f"--folder={Path.cwd()}",
+        "--trace=../run.pct",
+        "--report=../report",
+        "--",
+        str(programs),
+        "many_threads",
+    ]
+    subprocess.run(["bash", "-c", limits, "bash", "record-files", *arguments], check=True)
+    missed = json.loads(Path("../report").read_text())["missed"]
+    recorded = plain(calls(paths.engine(), Path("../run.pct")))
+    if hard:
+        assert missed == ["a file that the program has open cannot be looked at: Too many open files"]
+        assert len(recorded) < 101
+    else:
+        assert missed == []
+        assert recorded == ["creat a", *(["fsync a"] * 100)]
+
+
 def test_a_large_file_that_the_program_removes_frees_its_room(
     record: Record, capfd: pytest.CaptureFixture[str]
 ) -> None:
