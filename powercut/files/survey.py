@@ -25,6 +25,9 @@ from powercut.files.calls import (
 )
 from powercut.files.words import line_of
 
+#: Names of one sentence.
+_MOST_NAMED = 4
+
 
 @dataclass
 class _Pending:
@@ -88,8 +91,9 @@ class _Surveyor:
         self.number = 0
         self.sizes: dict[int, int] = {}
         self.pending: dict[int, _Pending] = {}
-        #: Names that no sync of their folder has covered, each with the call that made or took it.
-        self.entries: dict[tuple[int, bytes], int] = {}
+        #: Names that no sync of their folder has covered, each with the first call that made or took it, and with
+        #: whether the name was there before this call.
+        self.entries: dict[tuple[int, bytes], tuple[int, bool]] = {}
         self.stores: _Stores | None = None
 
     def take(self, call: Call | Mark) -> None:
@@ -143,9 +147,9 @@ class _Surveyor:
         if call.kind == "attributes":
             self._of(call.inode).itself = self._of(call.inode).itself or self.number
         if call.kind in ("create", "link", "unlink", "rename"):
-            self.entries.setdefault((call.folder, call.name), self.number)
+            self._change(call.folder, call.name)
         if call.kind == "rename":
-            self.entries.setdefault((call.new_folder, call.new_name), self.number)
+            self._change(call.new_folder, call.new_name)
         if call.kind in ("size", "allocate"):
             self._of(call.inode).size = self._of(call.inode).size or self.number
         if call.kind == "write":
@@ -157,6 +161,9 @@ class _Surveyor:
                 pending.sectors.setdefault(sector, self.number)
             if grows:
                 pending.size = pending.size or self.number
+
+    def _change(self, folder: int, name: bytes) -> None:
+        self.entries.setdefault((folder, name), (self.number, self.names.entry(folder, name) != 0))
 
     def _of(self, inode: int) -> _Pending:
         return self.pending.setdefault(inode, _Pending())
@@ -198,10 +205,19 @@ class _Surveyor:
                 self.survey.unsynced.append(f"the size of {path} (since call {pending.size})")
             elif pending.itself is not None and self.names.kinds.get(inode) == FILE:
                 self.survey.unsynced.append(f"the file {path} itself (since call {pending.itself})")
-        for (folder, name), number in self.entries.items():
-            there = self.names.entry(folder, name)
-            gone = "" if there else "that is gone, "
-            self.survey.unsynced.append(f"the name {self.names.below(folder, name)} ({gone}since call {number})")
+        passing = []
+        for (folder, name), (number, was_there) in self.entries.items():
+            path = self.names.below(folder, name)
+            if self.names.entry(folder, name):
+                self.survey.unsynced.append(f"the name {path} (since call {number})")
+            elif was_there:
+                self.survey.unsynced.append(f"the removal of {path} (since call {number})")
+            else:
+                passing.append(path)
+        if passing:
+            named = ", ".join(passing[:_MOST_NAMED])
+            more = f" and {len(passing) - _MOST_NAMED} more" if len(passing) > _MOST_NAMED else ""
+            self.survey.unsynced.append(f"names that were made and are gone again, {named}{more}")
         return self.survey
 
 

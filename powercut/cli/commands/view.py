@@ -109,9 +109,11 @@ def _of_all(counted: list[TreesOfProfile]) -> list[str]:
     found = ["Trees that a power cut may leave:"]
     for each in counted:
         most = each.most()
-        text = f"{len(each.crash_points)} crash point{'s' if len(each.crash_points) > 1 else ''}"
+        points = len(each.crash_points)
+        text = f"{points} crash point{'' if points == 1 else 's'}"
         if most is not None:
-            text += f", {_number(most.trees)} tree{'s' if most.trees != 1 else ''} at most ({most.place()})"
+            trees_there = f"{_number(most.trees)} tree{'' if most.trees == 1 else 's'}"
+            text += f", {trees_there}{'' if points == 1 else ' at most'} ({most.place()})"
         if uncounted := each.uncounted():
             text += f"; {uncounted} of them not counted, as there are too many choices of operations"
         found.append(f"  {each.profile:<{width}}  {text}.")
