@@ -91,8 +91,8 @@ class _Surveyor:
         self.number = 0
         self.sizes: dict[int, int] = {}
         self.pending: dict[int, _Pending] = {}
-        #: Names that no sync of their folder has covered, each with the first call that made or took it, and with
-        #: whether the name was there before this call.
+        #: Names that no sync of their folder has covered: the first call that made or took each, and whether the name
+        #: was there before.
         self.entries: dict[tuple[int, bytes], tuple[int, bool]] = {}
         self.stores: _Stores | None = None
 

@@ -267,6 +267,9 @@ void Disk::write(Inode& inode, uint64_t offset, std::string_view data) {
     }
     inode.sizes.push_back(std::move(version));
   };
+  // The tail of the old last page is zeroed, and the page is written back by itself.
+  const uint64_t page_end = up(old, units_.page) * units_.page;
+  if (page_end > old && page_end <= offset) grow(page_end);
   for (uint64_t size = std::max(old, offset) / units_.page * units_.page + units_.page; size < end;
        size += units_.page) {
     grow(size);

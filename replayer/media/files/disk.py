@@ -143,7 +143,8 @@ class Disk:
         inode.written.update(touched)
         if end > old:
             before = inode.sizes[-1].needs
-            ends = [at for at in range(old + 1, end) if at % self.page == 0 and at > offset]
+            page_ends = (at for at in range(old + 1, end) if at % self.page == 0)
+            ends = [at for at in page_ends if at > offset or at - old < self.page]
             for size in [*ends, end]:
                 inode.sizes.append(
                     Version(size, now, call=self.calls, needs=self._needs(inode, before, offset, old, size))
@@ -164,7 +165,7 @@ class Disk:
             return ()
         brought = range(last, last + 1) if self.switches.size == "last" else range(first, last + 1)
         kept = before if self.switches.size == "all" else ()
-        return (*kept, *((number, len(inode.sectors[number]) - 1) for number in brought))
+        return (*kept, *((number, len(self.versions(inode, number)) - 1) for number in brought))
 
     def _resize(self, inode: Inode, size: int) -> None:
         """ "Truncation": a size in its place. Blocks that are cut off go with it; the page's tail is data."""

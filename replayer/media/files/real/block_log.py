@@ -1,7 +1,7 @@
-"""What the disk was asked to do while a program ran, and which images a power cut may leave of it.
+"""The requests to a disk while a program ran, and the images that a power cut may leave of them.
 
 The rules are those of a disk with a write-back cache, and no rule knows a file system. A write that had ended when a
-flush arrived is durable once this flush has ended. Of any other write each sector is on disk or not. README.md has the
+flush arrived is durable once this flush has ended. Each sector of any other write is on disk or not. README.md has the
 argument.
 """
 
@@ -101,8 +101,8 @@ class Images:
         self.parts = [part for entry in self.maybe for part in self._parts(entry)]
 
     def _parts(self, entry: Entry) -> Iterator[tuple[int, bytes]]:
-        """What is on disk together in a drawn image. A disk promises no more than whole sectors. To draw sectors of one
-        block together is one of the legal draws, and letters of the program stay whole by it."""
+        """The pieces of a write that are on disk together in a drawn image. A disk promises no more than whole sectors.
+        To draw sectors of one block together is one of the legal draws, and letters of the program stay whole by it."""
         for at in range(0, len(entry.data), BLOCK):
             block = entry.data[at : at + BLOCK]
             size = self.unit if self._is_letters(block) else self.sector
@@ -121,7 +121,7 @@ class Images:
         return blocks
 
     def with_durable(self, blocks: Blocks, place: range) -> Blocks:
-        """The same image, but for bytes of one block, which are as the last flush left them."""
+        """An image with some bytes of one block as the last flush left them."""
         number, begin = divmod(place.start, BLOCK)
         found = dict(blocks)
         old = self.sure.get(number) or self.before[number]

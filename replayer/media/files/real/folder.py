@@ -202,8 +202,8 @@ def _sync_mapping(file: int, offset: int, length: int) -> None:
 
 
 def read_tree(path: Path, unit: int) -> str:
-    """What a reader finds, as litmus tests write it: `!` is a name that cannot be read, `?` a sector that has no whole
-    letter."""
+    """The tree that a reader finds, as litmus tests write it. `!` is a name that cannot be read, `?` a sector without a
+    whole letter."""
     return text_of(tuple(sorted(_walk(path, "", unit), key=lambda each: each[0])))
 
 

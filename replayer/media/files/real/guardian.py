@@ -2,7 +2,7 @@
 
 `python -m replayer.media.files.real.guardian FOLDER ALIVE SYSTEM`: FOLDER is empty and becomes a file system in memory,
 seen by nobody else. ALIVE is a descriptor whose other end the tests hold. The guardian starts the worker for SYSTEM on
-its own stdin and stdout, and waits until the worker ends or the tests are gone, also by `kill -9`. The order of
+its own stdin and stdout. It waits until the worker ends, or the tests are gone, also by `kill -9`. The order of
 clearing up matters: a process that waits for a disk of FUSE cannot be killed before the connection is aborted.
 """
 
@@ -46,7 +46,7 @@ def guard(folder: Path, alive: int, system: str) -> int:
 
 
 def tag_of(folder: Path) -> str:
-    """What the loop devices of one rig are called."""
+    """The name of the loop devices of one rig."""
     return folder.name[:60]
 
 

@@ -68,7 +68,7 @@ class ImageMount:
         os.close(self.file)
 
     def write(self, before: Mapping[int, bytes], blocks: Blocks) -> None:
-        """The file becomes the image. What an earlier mount wrote is gone with the file's old blocks."""
+        """The file becomes the image. Writes of an earlier mount are gone with the file's old blocks."""
         kernel.allocate(self.file, kernel.FALLOC_FL_PUNCH_HOLE | kernel.FALLOC_FL_KEEP_SIZE, 0, self.system.size)
         for number, data in {**before, **blocks}.items():
             os.pwrite(self.file, data, number * BLOCK)

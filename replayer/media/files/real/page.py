@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from datetime import date
 
 from .rig import Outside, Result
-from .systems import SYSTEMS
 from .whole_run import Effort, WholeRun
 
 HEAD = """\
@@ -48,7 +47,7 @@ FAILED = "**This run failed**: the profile is too strong, or the rig is wrong."
 
 def text_of(runs: Sequence[WholeRun]) -> str:
     effort = runs[0].effort
-    outside = sum(len(run.outside(known=False)) for run in runs)
+    outside = sum(len(run.outside()) for run in runs)
     parts = [
         HEAD.format(
             minutes=max(1, round(max(run.seconds for run in runs) / 60)),
@@ -61,7 +60,6 @@ def text_of(runs: Sequence[WholeRun]) -> str:
             images=effort.images,
         ),
         _table(runs),
-        *(_departure(run) for run in runs),
         *(_refused(run) for run in runs),
         *(_unsteady(run) for run in runs),
         READER.format(outside=FAILED if outside else ""),
@@ -77,24 +75,11 @@ def _table(runs: Sequence[WholeRun]) -> str:
     ]
     for run in runs:
         recordings = run.effort.recordings * len(run.results)
-        outside = len(run.outside(known=False))
+        outside = len(run.outside())
         share = f"{run.seen:,} | {100 * run.seen // max(1, run.legal)} % of {run.legal:,}"
         shown = f"**{outside}**" if outside else "0"
         lines.append(f"| {run.system} | {recordings:,} | {run.images:,} | {share} | {shown} |")
     return "\n".join(lines) + "\n\n"
-
-
-def _departure(run: WholeRun) -> str:
-    known = run.outside(known=True)
-    departure = SYSTEMS[run.system].departure
-    if not known or not departure:
-        return ""
-    names = sorted({result.name for result, _ in known})
-    some = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    return (
-        f"**{run.system} is weaker.** {departure.text} {len(known)} images showed it ({some}). No "
-        "switch of a profile says so yet, so these images are not counted as outside.\n\n"
-    )
 
 
 def _refused(run: WholeRun) -> str:

@@ -91,7 +91,7 @@ class Recorder:
 
 
 class Nudges:
-    """What may happen beside the program, drawn with a seed."""
+    """Work of the kernel beside the program, drawn with a seed."""
 
     def __init__(self, system: System, folder: Folder, mounted: int, other: int, random: Random) -> None:
         self.system, self.folder, self.mounted, self.other, self.random = system, folder, mounted, other, random

@@ -55,7 +55,7 @@ class RecordingDisk:
         self._ask(f"mark {instant}")
 
     def log(self) -> BlockLog:
-        """What was recorded; recording ends."""
+        """Ends the recording, and returns its log."""
         path = self.folder / "log"
         self._ask(f"log {path}")
         return BlockLog.parse(path.read_bytes())

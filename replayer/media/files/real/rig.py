@@ -14,11 +14,13 @@ from types import TracebackType
 from typing import Any
 
 from powercut.models import profiles
-from replayer.media.files import litmus, programs
-from replayer.media.files.calls import Call
+from powercut.models.switches import Switches
+from replayer.media.files import language, litmus, programs
+from replayer.media.files.calls import Call, split_all
+from replayer.media.files.disk import Disk
+from replayer.media.files.trees import legal_trees
 
 from .block_log import Blocks, CrashPoint, Images
-from .departures import Trees, trees_at_instants
 from .folder import PAGE
 from .image_mount import NO_MOUNT, ImageMount
 from .recorder import JUDGED, Recorder, Recording
@@ -30,7 +32,7 @@ TRIES = 3  # draws for each image that is wanted: many draws are an image that w
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to run: a litmus test by its name, or the random program of a seed."""
+    """A program to run: a litmus test by its name, or the random program of a seed."""
 
     test: str = ""
     seed: int = 0
@@ -49,7 +51,6 @@ class Outside:
     instants: list[int]
     recording: int
     entries: int  # of the block log, before the power failed
-    known: bool = False  # the file system's departure explains the tree
     messages: list[str] = field(default_factory=list)  # of the kernel, where it refused the image
 
 
@@ -110,6 +111,18 @@ def start_of(calls: Sequence[Call]) -> int:
     return at
 
 
+def trees_at_instants(program: Program, switches: Switches) -> list[frozenset[str]]:
+    """The reference's trees before the first effect of a call, and behind each."""
+    disk = Disk(switches, sector=language.SECTOR, page=program.page)
+    for call in program.start:
+        disk.apply(call)
+    found = [frozenset(map(language.text_of, legal_trees(disk)))]
+    for effect in split_all(program.calls):
+        disk.apply(effect)
+        found.append(frozenset(map(language.text_of, legal_trees(disk))))
+    return found
+
+
 class Rig:
     """The rig of one file system. It needs mounts of its own, and a guardian."""
 
@@ -130,8 +143,7 @@ class Rig:
     def run(self, job: Job) -> Result:
         program = Program.of(job)
         switches = replace(profiles.named(self.system.profile).switches, **job.switches)
-        legal = trees_at_instants(program.start, program.calls, program.page, switches)
-        weaker: Trees = []  # of the departure, once it is asked for
+        legal = trees_at_instants(program, switches)
         result = Result(program.name)
         seen: set[str] = set()
         for number in range(job.recordings):
@@ -145,13 +157,10 @@ class Rig:
                         result.unsteady += 1
                         continue
                     outside = Outside(tree, list(instants), number, image.point.entries)
-                    if self.system.departure and not weaker:
-                        weaker = self.system.departure.trees(program.start, program.calls, program.page, switches)
-                    outside.known = any(tree in weaker[instant] for instant in instants if weaker)
                     outside.messages = self.mount.messages if tree.startswith(NO_MOUNT) else []
                     result.outside.append(outside)
                     result.text = program.text
-                    if job.keep and not outside.known:
+                    if job.keep:
                         name = f"{self.system.name} {program.name} {number} {outside.entries}"
                         self.mount.keep(Path(job.keep), name)
                 seen.add(tree)

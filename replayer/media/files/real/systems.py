@@ -9,8 +9,6 @@ from pathlib import Path
 
 from powercut.base import paths
 
-from .departures import BTRFS_NAMES, XFS_SYNC, Departure
-
 MEBIBYTE = 1 << 20
 
 
@@ -24,7 +22,6 @@ class System:
     maker: tuple[str, ...]  # behind it comes the file
     package: str
     options: str = ""
-    departure: Departure | None = None
     superblock: range | None = None  # bytes that are written whole, as the file system takes it
 
     def missing(self) -> str | None:
@@ -57,8 +54,8 @@ SYSTEMS = {
     system.name: system
     for system in (
         _ext4("ext4"),
-        System("xfs", "xfs", "xfs", 300 * MEBIBYTE, 512, XFS, "xfsprogs", departure=XFS_SYNC),
-        System("btrfs", "btrfs", "btrfs", 128 * MEBIBYTE, 4096, BTRFS, "btrfs-progs", "nodiscard", BTRFS_NAMES),
+        System("xfs", "xfs", "xfs", 300 * MEBIBYTE, 512, XFS, "xfsprogs"),
+        System("btrfs", "btrfs", "btrfs", 128 * MEBIBYTE, 4096, BTRFS, "btrfs-progs", "nodiscard"),
         _ext4("ext4-noauto", "noauto_da_alloc"),
         _ext4("ext4-journal", "data=journal"),
         _ext4("ext4-writeback", "data=writeback"),

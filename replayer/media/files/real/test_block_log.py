@@ -1,4 +1,4 @@
-"""What a disk may have of a block log, on logs that are made by hand; no file system is needed."""
+"""The images of block logs that are made by hand; no file system is needed."""
 
 from __future__ import annotations
 

@@ -57,8 +57,8 @@ class WholeRun:
     def seen(self) -> int:
         return sum(result.seen for result in self.results)
 
-    def outside(self, *, known: bool) -> list[tuple[Result, Outside]]:
-        return [(result, each) for result in self.results for each in result.outside if each.known == known]
+    def outside(self) -> list[tuple[Result, Outside]]:
+        return [(result, each) for result in self.results for each in result.outside]
 
 
 def run(system: str, effort: Effort) -> WholeRun:
@@ -77,9 +77,9 @@ def run_all(systems: Sequence[str], effort: Effort) -> list[WholeRun]:
 
 
 def complaints(whole: WholeRun) -> list[str]:
-    """Each program with a tree that neither the profile nor the file system's departure explains."""
+    """Each program with a tree outside of the profile."""
     found: dict[str, list[str]] = {}
-    for result, each in whole.outside(known=False):
+    for result, each in whole.outside():
         why = f" {each.messages}" if each.messages else ""
         line = f"{each.tree}{why} at instants {each.instants}, recording {each.recording}, behind entry {each.entries}"
         found.setdefault(f"{whole.system}, {result.name}\n{result.text}", []).append(line)
