@@ -24,9 +24,8 @@ says how the rig is made, and why it is neither too strict nor too lax.
 
 ## The run
 
-Linux {kernel}, {day}. Each of {tests} litmus tests and {programs} random programs ran on each file system,
-{recordings} times each, with write-back nudged at random (seed {draw}), and up to {images} images were mounted of
-each recording.
+Linux {kernel}, {day}. Each of {tests} litmus tests and {programs} random programs ran {recordings} times on each file
+system. Write-back was nudged at random (seed {draw}). Up to {images} images of each recording were mounted.
 
 """
 
@@ -86,10 +85,9 @@ def _refused(run: WholeRun) -> str:
     if not run.refused:
         return ""
     return (
-        f"**{run.system} and its superblock.** {run.refused} images could not be mounted, for a superblock of 1,024 "
-        "bytes is two sectors of 512 bytes, and these images have one of the two. Each was mounted with the "
-        "superblock as the last flush left it. A disk that writes 4,096 bytes whole, as most of today's disks do, "
-        "is not concerned.\n\n"
+        f"**{run.system} and its superblock.** The kernel refused {run.refused} images. A superblock of 1,024 bytes is "
+        "two sectors of 512 bytes, and these images have one of the two. Each was mounted with the superblock as the "
+        "last flush left it. A disk that writes 4,096 bytes whole, as most of today's disks do, is not concerned.\n\n"
     )
 
 
