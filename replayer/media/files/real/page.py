@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Sequence
 from datetime import date
 
@@ -32,7 +33,7 @@ system. Write-back was nudged at random (seed {draw}). Up to {images} images of 
 READER = """\
 ## How to read it
 
-- **Outside** must be 0: no image showed a tree that the profile excludes. {outside}
+- **Outside** must be 0: no image showed a tree that the profile excludes.{outside}
 - **Seen** is the share of the profile's trees that some image showed, at any moment of the program. A share below all
   is no error: the profile may be weaker than the file system, or the run was too short. A profile that is too weak
   costs false alarms, and this run cannot find one.
@@ -41,7 +42,7 @@ READER = """\
 
 """
 
-FAILED = "**This run failed**: the profile is too strong, or the rig is wrong."
+FAILED = " **This run failed**: the profile is too strong, or the rig is wrong."
 
 
 def text_of(runs: Sequence[WholeRun]) -> str:
@@ -81,20 +82,26 @@ def _table(runs: Sequence[WholeRun]) -> str:
     return "\n".join(lines) + "\n\n"
 
 
+def _paragraph(text: str) -> str:
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False) + "\n\n"
+
+
 def _refused(run: WholeRun) -> str:
     if not run.refused:
         return ""
-    return (
+    return _paragraph(
         f"**{run.system} and its superblock.** The kernel refused {run.refused} images. A superblock of 1,024 bytes is "
         "two sectors of 512 bytes, and these images have one of the two. Each was mounted with the superblock as the "
-        "last flush left it. A disk that writes 4,096 bytes whole, as most of today's disks do, is not concerned.\n\n"
+        "last flush left it. A disk that writes 4,096 bytes whole, as most of today's disks do, is not concerned."
     )
 
 
 def _unsteady(run: WholeRun) -> str:
     if not run.unsteady:
         return ""
-    return f"**{run.system}.** {run.unsteady} images had a tree outside at first, and none when mounted once more.\n\n"
+    return _paragraph(
+        f"**{run.system}.** {run.unsteady} images had a tree outside at first, and none when mounted once more."
+    )
 
 
 def _tests(runs: Sequence[WholeRun]) -> str:

@@ -20,8 +20,8 @@ class Effort:
     """How much is run; the time grows with the product."""
 
     programs: int = 200  # random ones
-    recordings: int = 8  # of each program
-    images: int = 16  # of each recording, at most
+    recordings: int = 5  # of each program
+    images: int = 10  # of each recording, at most
     draw: int = 1  # the seed
 
 
