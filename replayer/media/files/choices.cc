@@ -168,8 +168,8 @@ bool Choices::join(const NamedEntry* one, const NamedEntry* other) {
   return first != second;
 }
 
-// Entries that may lead to one inode are in one part. Both entries of a rename are among them: they may lead to the moved
-// inode.
+// Entries that may lead to one inode are in one part. Both entries of a rename are among them: they may lead to the
+// moved inode.
 void Choices::join_coupled() {
   std::map<uint64_t, const NamedEntry*> leads_to;
   Entries entries;
