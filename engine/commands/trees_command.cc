@@ -59,17 +59,15 @@ class Counting {
         disk_(switches, {}, contents),
         trees_(disk_),
         crash_points_(&disk_, [this, effort](Side side, uint64_t call) {
-          sides_.push_back(name_of(side));
-          calls_.push_back(call);
           const auto count = given_up_ < kMostGivenUp ? trees_.count(effort) : std::nullopt;
           if (!count) ++given_up_;
-          counts_.push_back(count ? Json(count->str()) : Json());
+          points_.push_back({{"side", name_of(side)}, {"call", call}, {"trees", count ? Json(count->str()) : Json()}});
         }) {}
 
   bool take(const Effect& effect, uint64_t number) { return crash_points_.take(effect, number); }
   Json end() {
     crash_points_.end();
-    return {{"event", "trees"}, {"profile", name_}, {"sides", sides_}, {"calls", calls_}, {"counts", counts_}};
+    return {{"event", "trees"}, {"profile", name_}, {"crash_points", points_}};
   }
 
  private:
@@ -79,7 +77,7 @@ class Counting {
   CrashPoints crash_points_;
   int given_up_ = 0;  // crash points whose trees take too long to count; behind the last of so many none is counted
   static constexpr int kMostGivenUp = 50;
-  Json sides_ = Json::array(), calls_ = Json::array(), counts_ = Json::array();
+  Json points_ = Json::array();
 };
 
 int count_trace(const TreesOptions& options, EventStream& events) {
@@ -99,7 +97,7 @@ int count_trace(const TreesOptions& options, EventStream& events) {
           std::make_unique<Counting>(name, files::switches_of(JsonField(switches, name)), &contents, options.effort));
     }
   } catch (const Malformed& malformed) {
-    return wrong(absl::StrCat(malformed.at, " should be ", malformed.what));
+    return wrong(absl::StrCat(malformed.at, ": ", malformed.what));
   }
   auto opened = open_trace(options.trace);
   if (!opened) return events.error(opened.error());
@@ -222,7 +220,7 @@ int answer_programs(uint64_t effort) {
     try {
       out = answer(Json::parse(line), effort);
     } catch (const Malformed& malformed) {
-      out = {{"error", absl::StrCat(malformed.at, " should be ", malformed.what)}};
+      out = {{"error", absl::StrCat(malformed.at, ": ", malformed.what)}};
     } catch (const Json::exception& error) {
       out = {{"error", error.what()}};
     }

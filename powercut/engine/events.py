@@ -96,13 +96,17 @@ class Modules(EngineEvent):
     modules: list[Module]
 
 
+class TreePoint(EngineEvent):
+    side: Literal["before", "during", "after"]
+    call: int
+    #: A decimal number; None where counting takes too long.
+    trees: str | None
+
+
 class Trees(EngineEvent):
     event: Literal["trees"]
     profile: str
-    sides: list[Literal["before", "during", "after"]]
-    calls: list[int]
-    #: Decimal numbers; None where counting takes too long.
-    counts: list[str | None]
+    crash_points: list[TreePoint]
 
 
 class EngineErrorEvent(EngineEvent):

@@ -64,9 +64,10 @@ def count(
         arguments = ["trees", "--trace", str(trace), "--profiles", file.name]
         for event, _ in engine.stream(engine_path, arguments, interrupt=interrupt):
             if isinstance(event, events.Trees):
-                rows = zip(event.sides, event.calls, event.counts, strict=True)
                 points = [
-                    CrashPoint(side=side, call=call, trees=None if trees is None else int(trees))
-                    for side, call, trees in rows
+                    CrashPoint(
+                        side=point.side, call=point.call, trees=None if point.trees is None else int(point.trees)
+                    )
+                    for point in event.crash_points
                 ]
                 yield TreesOfProfile(profile=event.profile, crash_points=points)

@@ -17,7 +17,7 @@ from tests.docs.typed_pages import assert_shown, indented_steps, shell_environme
 
 EXAMPLES = paths.home() / "docs" / "examples"
 #: Pages whose images are large or many.
-LONG = ("libpmemobj", "libart", "gdbm", "tinydb")
+LONG = ("libpmemobj", "libart", "gdbm", "tinydb", "libpmem", "log-store")
 #: Programs of others, and the package that each is from.
 PACKAGES = {"bbolt": "golang-github-coreos-bbolt-dev", "gdbm": "libgdbm-dev", "libart": "libpmemobj-dev"}
 #: ASCII alone: `lower` knows other letters.

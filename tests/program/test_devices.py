@@ -191,7 +191,7 @@ def _cut_twice(calls: Calls, script: list[str], again: list[str]) -> Answer:
     return calls.kv.cli("run", *words, "--nested", "1", "--explain", "0", "--json")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("calls", ["llvm"], indirect=True)
 @pytest.mark.parametrize("again", RECOVERIES)
 def test_cuts_inside_recovery_leave_all_images_that_they_may(calls: Calls, again: list[str]) -> None:
@@ -226,7 +226,7 @@ def test_a_recovery_whose_writes_are_not_recorded_is_not_cut_completely(calls: C
 
 
 @pytest.mark.parametrize("calls", ["llvm"], indirect=True)
-@pytest.mark.parametrize("bug", [False, True])
+@pytest.mark.parametrize("bug", [pytest.param(False, marks=pytest.mark.long), True])
 def test_a_recovery_that_takes_its_log_away_too_early_needs_two_cuts(calls: Calls, bug: bool) -> None:
     program = calls.folder / "redo"
     source = SOURCE.with_name("redo.c")

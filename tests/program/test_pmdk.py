@@ -192,6 +192,7 @@ def assert_found(misuse: Misuse, explored: Explored) -> None:
     assert all(site.startswith("targets/pmdk/") for site in sites), sites
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("misuse", QUICK, ids=lambda m: f"{m.map}-{m.bug}")
 def test_misuse_is_found_in_its_line(misuse: Misuse, tmp_path: Path) -> None:
     assert_found(misuse, Explored(misuse.map, tmp_path, misuse.operation, bug=misuse.bug, images=16))
