@@ -37,7 +37,7 @@ using files::Side;
 struct TreesOptions {
   std::string trace, profiles;
   bool programs = false;
-  uint64_t effort = 100'000;
+  uint64_t effort = 400'000;
 };
 
 void add_options(CommandLine& command, TreesOptions& options) {
@@ -76,7 +76,7 @@ class Counting {
   LegalTrees trees_;
   CrashPoints crash_points_;
   int given_up_ = 0;  // crash points whose trees take too long to count; behind the last of so many none is counted
-  static constexpr int kMostGivenUp = 50;
+  static constexpr int kMostGivenUp = 20;
   Json points_ = Json::array();
 };
 

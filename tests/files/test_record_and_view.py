@@ -256,3 +256,20 @@ def test_files_that_are_too_large_are_told(data: Path, capfd: pytest.CaptureFixt
     capfd.readouterr()
     assert main(["record", "--files", "data", "-o", "run.pct", "--", "true"]) == 2
     assert "the files of the folder hold more than 1 GiB, the most that is recorded." in capfd.readouterr().err
+
+
+def test_trees_that_are_too_many_to_count_are_told_as_such(capfd: pytest.CaptureFixture[str]) -> None:
+    def told(names: int) -> list[str]:
+        script = f"import os\nfor name in range({names}): os.mkdir(f'data/{names}-{{name}}')"
+        assert main(["record", "--files", "data", "-o", "run.pct", "--", "python3", "-c", script]) == 0
+        assert main(["view", "run.pct", "--fs", "ext4,posix"]) == 0
+        return capfd.readouterr().out.splitlines()[-2:]
+
+    assert told(400) == [
+        "  ext4   1 crash point, 401 trees (after call 400).",
+        "  posix  1 crash point, 2.6 × 10^120 trees (after call 400).",
+    ]
+    assert told(3000) == [
+        "  ext4   1 crash point, not counted: there are too many choices of operations.",
+        "  posix  1 crash point, 1.2 × 10^903 trees (after call 3000).",
+    ]

@@ -115,6 +115,7 @@ def _of_all(counted: list[TreesOfProfile]) -> list[str]:
             trees_there = f"{_number(most.trees)} tree{'' if most.trees == 1 else 's'}"
             text += f", {trees_there}{'' if points == 1 else ' at most'} ({most.place()})"
         if uncounted := each.uncounted():
-            text += f"; {uncounted} of them not counted, as there are too many choices of operations"
+            which = "" if most is None else f"{uncounted} of them "
+            text += f", {which}not counted: there are too many choices of operations"
         found.append(f"  {each.profile:<{width}}  {text}.")
     return found

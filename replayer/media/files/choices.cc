@@ -302,7 +302,7 @@ void Choices::find_by_order(const Entries& entries) {
       for (const StepNumber step : steps) {
         if (step.place == 0) on_disk.replacing.push_back(step.operation);
       }
-      effort_->made += entries.size() + 1;
+      effort_->follow(entries.size());
       if (effort_->exceeded()) return;
       add_alternatives(entries, shows, on_disk, staying, &part);
     }

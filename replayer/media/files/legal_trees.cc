@@ -111,7 +111,7 @@ std::vector<LegalTrees::Group> LegalTrees::groups_of(const ChoicePart& part, con
       every.push_back(shown(place.inode, place.bad, alternative.on_disk));
       if (folder && !place.bad && choices.holds_parts(place.inode)) folders.push_back(place.inode);
     }
-    effort_.made += every.size() + 1;
+    effort_.follow(every.size());
     if (effort_.exceeded()) return {};
     Group& group = groups[key];
     if (group.shown.empty()) {
