@@ -191,6 +191,12 @@ def test_renames_over_one_name_are_alternatives(engine_trees: EngineTrees) -> No
     assert told[-1] == 2
 
 
+def test_a_file_that_takes_too_long_is_not_known_at_any_crash_point(engine_trees: EngineTrees) -> None:
+    """A number that was begun and given up is not kept for the next crash point, where the file is as it was."""
+    lines = [f"append b {'X' * 250_000}", "fsync c", "creat d", "fsync d"]
+    assert states(engine_trees, lines, "ext4", start="b=- c=C") == [None, None]
+
+
 def test_a_count_that_takes_too_long_is_not_known(engine_trees: EngineTrees) -> None:
     start = " ".join(f"f{number}={'ABCDEFGHIJ'[number % 10] * (number // 10 + 1)}" for number in range(40))
     lines = [f"exchange f{number} f{number + 1}" for number in range(39)]

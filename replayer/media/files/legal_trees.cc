@@ -16,8 +16,11 @@ std::optional<Count> LegalTrees::count(uint64_t most_effort) {
   Count all = 1;
   for (const uint64_t number : choices.apart()) {
     KeptCount& kept = kept_[number];
-    if (kept.stamp != disk_.inode(number).stamp)
-      kept = {disk_.inode(number).stamp, count_one(shown(number, false, choices.any()))};
+    if (kept.stamp != disk_.inode(number).stamp) {
+      const Count states = count_one(shown(number, false, choices.any()));
+      if (effort_.exceeded()) return std::nullopt;
+      kept = {disk_.inode(number).stamp, states};
+    }
     all *= kept.count;
   }
   // Parts below a folder come before the part that has the folder's name.
