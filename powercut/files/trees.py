@@ -24,8 +24,8 @@ class CrashPoint:
 
     side: str
     call: int
-    #: Distinct trees; None: counting takes too long.
-    trees: int | None
+    #: The number of distinct trees in decimal digits, which may be thousands; None: counting takes too long.
+    trees: str | None
 
     def place(self) -> str:
         """The instant, for people."""
@@ -42,7 +42,7 @@ class TreesOfProfile:
     def most(self) -> CrashPoint | None:
         """The first crash point with the most trees, of those whose trees were counted."""
         counted = [point for point in self.crash_points if point.trees is not None]
-        return max(counted, key=lambda point: point.trees or 0, default=None)
+        return max(counted, key=lambda point: (len(point.trees or ""), point.trees), default=None)
 
     def uncounted(self) -> int:
         """The number of crash points whose trees were not counted."""
@@ -65,9 +65,6 @@ def count(
         for event, _ in engine.stream(engine_path, arguments, interrupt=interrupt):
             if isinstance(event, events.Trees):
                 points = [
-                    CrashPoint(
-                        side=point.side, call=point.call, trees=None if point.trees is None else int(point.trees)
-                    )
-                    for point in event.crash_points
+                    CrashPoint(side=point.side, call=point.call, trees=point.trees) for point in event.crash_points
                 ]
                 yield TreesOfProfile(profile=event.profile, crash_points=points)

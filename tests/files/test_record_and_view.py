@@ -1,5 +1,6 @@
 """`powercut record --files` and `powercut view`: what a person sees of a program's files, and of bad input."""
 
+import json
 import os
 import signal
 import socket
@@ -273,3 +274,14 @@ def test_trees_that_are_too_many_to_count_are_told_as_such(capfd: pytest.Capture
         "  ext4   1 crash point, not counted: there are too many choices of operations.",
         "  posix  1 crash point, 1.2 × 10^903 trees (after call 3000).",
     ]
+
+
+def test_a_number_of_thousands_of_digits_is_told(data: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Each of 16,384 overwritten sectors is old or new."""
+    (data / "old").write_bytes(bytes(8 << 20))
+    script = "import os; os.pwrite(os.open('data/old', os.O_WRONLY), b'x' * (8 << 20), 0)"
+    assert main(["record", "--files", "data", "-o", "run.pct", "--", "python3", "-c", script]) == 0
+    assert main(["view", "run.pct", "--fs", "ext4"]) == 0
+    assert "1.2 × 10^4932 trees (after call 1)." in capfd.readouterr().out
+    assert main(["view", "run.pct", "--fs", "ext4", "--json"]) == 0
+    assert len(json.loads(capfd.readouterr().out)["trees"][0]["crash_points"][0]["trees"]) == 4933

@@ -81,7 +81,7 @@ def _lines(found: Survey, places: Places, *, stacks: bool) -> list[str]:
     ]
 
 
-def _number(trees: int | None) -> str:
+def _number(trees: str | None) -> str:
     if trees is None:
         return "not counted"
     power = fmt.power_of_ten(trees)
@@ -112,7 +112,7 @@ def _of_all(counted: list[TreesOfProfile]) -> list[str]:
         points = len(each.crash_points)
         text = f"{points} crash point{'' if points == 1 else 's'}"
         if most is not None:
-            trees_there = f"{_number(most.trees)} tree{'' if most.trees == 1 else 's'}"
+            trees_there = f"{_number(most.trees)} tree{'' if most.trees == '1' else 's'}"
             text += f", {trees_there}{'' if points == 1 else ' at most'} ({most.place()})"
         if uncounted := each.uncounted():
             which = "" if most is None else f"{uncounted} of them "
