@@ -3,45 +3,23 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
+from replayer.reference.engine_lines import EngineLines
 from replayer.reference.program import Program
 from replayer.reference.threads import Frontier, Threads, explored
 
 
-class EngineModel:
-    """Asks one engine process program by program, so that a failing example can be shrunk."""
+class EngineModel(EngineLines):
+    """The persistency models of the engine."""
 
     def __init__(self, executable: Path) -> None:
-        self._process = subprocess.Popen(
-            [executable, "model"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-
-    def __enter__(self) -> EngineModel:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._process.communicate(timeout=10)
+        super().__init__(executable, "model")
 
     def answer(self, program: Program | Threads) -> dict[str, Any]:
         """The engine's crash points, as `CrashPoint.to_json` writes them; of threads, its frontiers."""
         return self.ask(program.to_json())
-
-    def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer to any request; `{"error": …}` where the engine refuses it."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps(request) + "\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if not line:
-            _, errors = self._process.communicate(timeout=10)
-            raise RuntimeError(f"the engine stopped (status {self._process.returncode}): {errors.strip()}")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
 
 
 def disagreement(program: Program, engine: dict[str, Any], reference: dict[str, Any]) -> str | None:

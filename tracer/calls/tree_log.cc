@@ -185,15 +185,7 @@ void TreeLog::contents(TreeCall call, uint64_t inode, int file, uint64_t size, u
     const ssize_t got = pread(file, bytes.data(), std::min<uint64_t>(kPiece, size - at), static_cast<off_t>(at));
     if (got <= 0) break;
     const auto piece = std::span<const uint8_t>(bytes).first(static_cast<size_t>(got));
-    if (!is_zero(piece)) {
-      Event out = event(call);
-      out.pool = inode;
-      out.addr = at;
-      out.size = piece.size();
-      out.value = piece;
-      out.flags = flags;
-      emit(out);
-    }
+    if (!is_zero(piece)) bytes_at(call, inode, at, piece, flags);
     at += piece.size();
   }
   if (tree_.find(inode)->size != size) resized(inode, size);
@@ -302,7 +294,11 @@ void TreeLog::wrote(uint64_t inode, int file, uint64_t offset, uint64_t size, ui
 }
 
 void TreeLog::wrote(uint64_t inode, uint64_t offset, std::span<const uint8_t> bytes, uint8_t flags) {
-  Event out = event(TreeCall::kWrite);
+  bytes_at(TreeCall::kWrite, inode, offset, bytes, flags);
+}
+
+void TreeLog::bytes_at(TreeCall call, uint64_t inode, uint64_t offset, std::span<const uint8_t> bytes, uint8_t flags) {
+  Event out = event(call);
   out.pool = inode;
   out.addr = offset;
   out.size = bytes.size();

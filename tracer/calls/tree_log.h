@@ -115,6 +115,7 @@ class TreeLog {
   EngineError refused(std::string what, const char* next) const;
   std::optional<EngineError> take(int folder, uint64_t number);
   void contents(TreeCall call, uint64_t inode, int file, uint64_t size, uint8_t flags);
+  void bytes_at(TreeCall call, uint64_t inode, uint64_t offset, std::span<const uint8_t> bytes, uint8_t flags);
   std::string target_of(const Place& place) const;
   uint64_t fresh(const struct stat& status);
   OwnDescriptor reader_of(int file) const;

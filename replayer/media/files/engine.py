@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from powercut.models.switches import Switches
+from replayer.reference.engine_lines import EngineLines
 
 from .calls import Call
 from .trees import Content, Tree
 
 
-class EngineTrees:
+class EngineTrees(EngineLines):
     """One engine process, many programs."""
 
     def __init__(self, executable: Path) -> None:
-        words = [str(executable), "trees", "--programs"]
-        self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def __enter__(self) -> EngineTrees:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._process.communicate(timeout=10)
+        super().__init__(executable, "trees", "--programs")
 
     def crash_points(
         self, calls: Sequence[Call], switches: Switches, *, sector: int, page: int, listed: bool = True
     ) -> list[dict[str, Any]]:
         """The crash points in the form of `reference.answer`; without floors and trees if not `listed`."""
         request = {"switches": asdict(switches), "sector": sector, "page": page, "listed": listed}
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps(request | {"calls": [call.to_json() for call in calls]}) + "\n")
-        self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline() or '{"error": "the engine stopped"}')
+        answer = self.ask(request | {"calls": [call.to_json() for call in calls]})
         if "crash_points" not in answer:
             raise RuntimeError(f"the engine says: {answer}")
         found: list[dict[str, Any]] = answer["crash_points"]

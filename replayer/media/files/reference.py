@@ -122,6 +122,17 @@ def _numbers(disk: Disk) -> list[Any]:
     return [prefix, durable, floors, [(inode.there, inode.size_floor) for inode in disk.inodes.values()]]
 
 
+def trees_at_instants(
+    effects: Sequence[Call], switches: Switches, *, sector: int, page: int
+) -> Iterator[frozenset[Tree]]:
+    """The legal trees before the first effect of a call, and behind each."""
+    disk = Disk(switches, sector=sector, page=page)
+    yield legal_trees(disk)
+    for effect in effects:
+        disk.apply(effect)
+        yield legal_trees(disk)
+
+
 def trees_after(calls: Sequence[Call], switches: Switches, *, sector: int = 4096, page: int = 4096) -> frozenset[Tree]:
     """The legal trees after some effects of calls."""
     disk = Disk(switches, sector=sector, page=page)

@@ -17,7 +17,7 @@ from replayer.media.files.disk import Disk
 from replayer.media.files.language import SECTOR, text_of
 from replayer.media.files.machine import Machine
 from replayer.media.files.programs import Plain, Program, generate
-from replayer.media.files.reference import TAKES_AWAY, answer, crash_points
+from replayer.media.files.reference import TAKES_AWAY, answer, crash_points, trees_at_instants
 from replayer.media.files.trees import Tree, legal_trees
 
 NAMES = profiles.names()
@@ -27,12 +27,7 @@ POSIX = profiles.named("posix").switches
 
 def instants(program: Program, switches: Switches) -> list[frozenset[Tree]]:
     """The legal trees before each effect of a call, and behind the last one."""
-    disk = Disk(switches, sector=SECTOR, page=program.page)
-    found = []
-    for effect in split_all(program.calls):
-        found.append(legal_trees(disk))
-        disk.apply(effect)
-    return [*found, legal_trees(disk)]
+    return list(trees_at_instants(split_all(program.calls), switches, sector=SECTOR, page=program.page))
 
 
 def weakest(switches: Switches) -> Switches:

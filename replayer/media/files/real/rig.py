@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -17,8 +18,7 @@ from powercut.models import profiles
 from powercut.models.switches import Switches
 from replayer.media.files import language, litmus, programs
 from replayer.media.files.calls import Call, split_all
-from replayer.media.files.disk import Disk
-from replayer.media.files.trees import legal_trees
+from replayer.media.files.reference import trees_at_instants
 
 from .block_log import Blocks, CrashPoint, Images
 from .folder import PAGE
@@ -111,16 +111,11 @@ def start_of(calls: Sequence[Call]) -> int:
     return at
 
 
-def trees_at_instants(program: Program, switches: Switches) -> list[frozenset[str]]:
-    """The reference's trees before the first effect of a call, and behind each."""
-    disk = Disk(switches, sector=language.SECTOR, page=program.page)
-    for call in program.start:
-        disk.apply(call)
-    found = [frozenset(map(language.text_of, legal_trees(disk)))]
-    for effect in split_all(program.calls):
-        disk.apply(effect)
-        found.append(frozenset(map(language.text_of, legal_trees(disk))))
-    return found
+def legal_at_instants(program: Program, switches: Switches) -> list[frozenset[str]]:
+    """The reference's trees before the first effect of the program's calls, and behind each."""
+    effects = [*program.start, *split_all(program.calls)]
+    every = trees_at_instants(effects, switches, sector=language.SECTOR, page=program.page)
+    return [frozenset(map(language.text_of, trees)) for trees in islice(every, len(program.start), None)]
 
 
 class Rig:
@@ -143,7 +138,7 @@ class Rig:
     def run(self, job: Job) -> Result:
         program = Program.of(job)
         switches = replace(profiles.named(self.system.profile).switches, **job.switches)
-        legal = trees_at_instants(program, switches)
+        legal = legal_at_instants(program, switches)
         result = Result(program.name)
         seen: set[str] = set()
         for number in range(job.recordings):
