@@ -51,7 +51,7 @@ const char* name_of(Side side) { return side == Side::kBefore ? "before" : side 
 
 // -- traces ------------------------------------------------------------------------------------------------------
 
-// One profile's disk, and its crash points so far.
+// The disk under a profile, and the crash points so far.
 class Counting {
  public:
   Counting(std::string name, const files::Switches& switches, files::Contents* contents, uint64_t effort)

@@ -138,7 +138,8 @@ class Recorder {
     sched_setaffinity(0, sizeof one, &one);
   }
 
-  // One descriptor for each thread of the program, and some for files. The command keeps the limit that it has.
+  // The recorder holds a descriptor for each thread of the program, and some for files. The command keeps its own
+  // limit.
   static void allow_many_files() {
     rlimit files{};
     if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;

@@ -124,8 +124,8 @@ class ProgramExplorer {
   // `box`.
   void inner_point(const Box& box, const Inner& inner);
   std::vector<Choice> sample(const Box& box, uint64_t most) const;
-  // One walk over the trace that runs the kept images, as long as they are wanted. False when the exploration has to
-  // end.
+  // Walks over the trace once and runs the kept images, as long as repetitions are wanted. Returns false when the
+  // exploration has to end.
   bool repeat_kept(const std::function<bool()>& wanted);
   // Turns a violating image of the crash point into a finding, unless the finding is known already.
   void explain(const Choice& choice, const ProgramViolation& violation);

@@ -59,7 +59,7 @@ class ImageRuns {
   // Repeats some of the images of the whole run in other seconds of the clock, where runs ask for it. `again` walks
   // over the trace and calls repeat() with kept() at each of its crash points; false when the exploration has to end.
   void repeat_in_other_seconds(const std::function<bool()>& again);
-  // Images that were kept for repetitions at the end, by the ordinal of their crash point. None of them blocks.
+  // Images that were kept for repetitions at the end, by the ordinal of their crash point. No kept image blocks.
   const std::map<uint64_t, std::vector<Choice>>& kept() const { return kept_; }
 
  private:

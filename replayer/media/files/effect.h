@@ -1,4 +1,4 @@
-// One effect of a call on the tree, as the model takes it: from a trace, or from a program of a test.
+// An effect of a call on the tree, as the model takes it: from a trace, or from a program of a test.
 #ifndef POWERCUT_REPLAYER_MEDIA_FILES_EFFECT_H_
 #define POWERCUT_REPLAYER_MEDIA_FILES_EFFECT_H_
 

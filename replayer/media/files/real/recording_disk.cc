@@ -3,7 +3,8 @@
 //   powercut-recording-disk FOLDER BYTES
 //
 // FOLDER becomes the mount point. Commands come as lines on stdin, and each is answered by one line on stdout: `ok`, or
-// `error` with its reason. One thread reads requests and commands in turn, so the log has the order of what happened.
+// `error` with its reason. A single thread reads requests and commands in turn, so the log has the order of what
+// happened.
 //
 //   load PATH             the disk has the contents of the file
 //   record PATH           writes the disk to the file, and begins an empty log
@@ -39,7 +40,7 @@ namespace {
 
 constexpr fuse_ino_t kDisk = 2;
 constexpr size_t kBlock = 4096;
-// One answer in so many may be slow, so that others overtake it; the rest are faster by this factor.
+// An answer in so many may be slow, so that others overtake it; the rest are faster by this factor.
 constexpr uint64_t kSlow = 4, kFast = 32;
 constexpr double kForever = 86400;
 
