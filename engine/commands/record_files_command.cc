@@ -1,13 +1,16 @@
 // `powercut-engine record-files`: runs a command and records what it does to the files below a folder (tracer/calls).
 //
 //     powercut-engine record-files --folder=DIR --trace=FILE --report=FILE [--marks=FILE] [--output=DIR]
-//         [--stores=FILE --tracer-words=N] -- COMMAND [WORD]…
+//         [--stores=FILE --tracer-words=N] [--steps=DESCRIPTOR] -- COMMAND [WORD]…
 //
 // The command has the terminal and the files of this process. With --output, a folder that exists, its standard output
 // and error go to the files `stdout` and `stderr` there. The report is JSON: {"status", "signal", "events", "touched",
 // "missed", "elsewhere", "elsewhere_count", "printed"}, of which `status` or `signal` is null; or {"error": {"kind",
 // "what", "where", "next"}}. An element of `printed` is [events before the write, 1 stdout or 2 stderr, size of the
 // file]. With --stores the first N words start a tracer of instructions, which tells stores in the file that is made.
+// The descriptor of --steps is an inherited socket, whose other end holds the command before each call on the folder
+// (recorder.h).
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -46,6 +49,9 @@ std::optional<Asked> recording_asked_for(int argc, char** argv) {
       out.command.stores = value("--stores=");
     } else if (word.starts_with("--tracer-words=")) {
       out.command.tracer_words = std::strtoul(value("--tracer-words=").c_str(), nullptr, 10);
+    } else if (word.starts_with("--steps=")) {
+      out.command.steps = static_cast<int>(std::strtol(value("--steps=").c_str(), nullptr, 10));
+      fcntl(out.command.steps, F_SETFD, FD_CLOEXEC);  // it is not the command's
     } else if (word.starts_with("--output=")) {
       out.command.output = value("--output=");
     } else if (word.starts_with("--report=")) {

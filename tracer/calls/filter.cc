@@ -61,6 +61,8 @@ void stop_at_call(Filter& filter, const powercut_file_call& call) {
       return filter.stop_with_bits(call.number, flags, O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY));
     case kPowercutMaps:
       return filter.stop_with_bits(call.number, flags, MAP_SHARED);
+    case kPowercutProtects:
+      return filter.stop_with_bits(call.number, powercut_argument(&call, 'r'), PROT_WRITE);
     case kPowercutControls:
       for (const uint32_t request : {kShareFile, kShareRange}) {
         filter.unless(BPF_JEQ, call.number, 4);

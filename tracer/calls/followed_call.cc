@@ -96,6 +96,8 @@ bool FollowedCall::look(const CallingThread& thread, TreeLog& log) {
       if (!log.has_mappings()) return false;
       log.catch_up();
       return true;
+    case kPowercutProtects:
+      return log.has_mappings();
     case kPowercutUnmaps:
       log.catch_up();
       return false;
@@ -302,9 +304,15 @@ void FollowedCall::after(const CallingThread& thread, int64_t result, TreeLog& l
     case kPowercutSyncsAll:
       return log.synced_all();
     case kPowercutSyncsMemory:
-      return after_memory_sync(thread, log);
+      return for_mappings(thread, log, [&](uint64_t inode, uint64_t offset, uint64_t size) {
+        log.synced(inode, TreeSync::kMapped, static_cast<unsigned>(value('l')), offset, size);
+      });
+    case kPowercutProtects:
+      return for_mappings(thread, log, [&](uint64_t inode, uint64_t, uint64_t) { log.may_store_to(inode); });
     case kPowercutMaps:
-      if ((fcntl(file_.number(), F_GETFL) & O_ACCMODE) == O_RDWR) log.mapped(inode_, file_);
+      if ((fcntl(file_.number(), F_GETFL) & O_ACCMODE) != O_RDWR) return;
+      log.mapped(inode_, file_);
+      if ((value('r') & PROT_WRITE) != 0) log.may_store_to(inode_);
       return;
     case kPowercutOpens:
       return after_open(thread, static_cast<int>(result), log);
@@ -397,8 +405,9 @@ void FollowedCall::after_rename(TreeLog& log) {
   log.moved_in(to_);
 }
 
-// The parts of files that the range of addresses shows.
-void FollowedCall::after_memory_sync(const CallingThread& thread, TreeLog& log) {
+// The parts of files that the call's range of addresses shows: inode, offset and size.
+void FollowedCall::for_mappings(const CallingThread& thread, const TreeLog& log,
+                                const std::function<void(uint64_t, uint64_t, uint64_t)>& use) const {
   const uint64_t begin = value('a'), end = begin + value('n');
   const std::string path = "/proc/" + std::to_string(thread.thread()) + "/maps";
   std::FILE* const maps = std::fopen(path.c_str(), "re");
@@ -423,7 +432,7 @@ void FollowedCall::after_memory_sync(const CallingThread& thread, TreeLog& log) 
     const uint64_t known = log.inode_of(status);
     if (!log.is_mapped(known)) continue;
     const uint64_t first = std::max(from, begin), last = std::min(to, end);
-    log.synced(known, TreeSync::kMapped, static_cast<unsigned>(value('l')), offset + (first - from), last - first);
+    use(known, offset + (first - from), last - first);
   }
   std::fclose(maps);
 }

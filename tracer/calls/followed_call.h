@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "tracer/calls/calling_thread.h"
@@ -67,7 +68,8 @@ class FollowedCall {
   void after_open(const CallingThread& thread, int descriptor, TreeLog& log);
   void after_taking(TreeLog& log);
   void after_rename(TreeLog& log);
-  void after_memory_sync(const CallingThread& thread, TreeLog& log);
+  void for_mappings(const CallingThread& thread, const TreeLog& log,
+                    const std::function<void(uint64_t, uint64_t, uint64_t)>& use) const;
   static bool may_be_inside(const Place& place, const TreeLog& log);
   static void look_again(Place& place);
 

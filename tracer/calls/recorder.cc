@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -48,7 +49,7 @@ long trace_it(int request, pid_t thread, uintptr_t address, uintptr_t data) {
 class Recorder {
  public:
   Recorder(const RecordedCommand& command, TraceWriter& trace)
-      : command_(command), log_(trace, command.folder), places_(trace) {}
+      : command_(command), log_(trace, command.folder), places_(trace), steps_(command.steps) {}
 
   TreeLog& log() { return log_; }
   // The command runs under a tracer of instructions, which tells its stores through mappings in the file that is made.
@@ -103,6 +104,19 @@ class Recorder {
       if (who != 0) take(who, status);
     }
     return main_status_;
+  }
+
+  // Tells how many calls were recorded, and waits for the answer. Nobody is asked any more once the other end has gone.
+  void step() {
+    if (steps_ < 0) return;
+    const uint64_t calls = log_.calls();
+    uint8_t answer = 0;
+    ssize_t got = send(steps_, &calls, sizeof calls, MSG_NOSIGNAL);
+    if (got == sizeof calls) {
+      while ((got = recv(steps_, &answer, 1, 0)) < 0 && errno == EINTR) {
+      }
+    }
+    if (got <= 0) steps_ = -1;
   }
 
   // The errno of a command that could not be started, else 0.
@@ -285,6 +299,7 @@ class Recorder {
     log_.by(thread.calling.number(), "", 0);
     FollowedCall followed(thread.calling, call, log_);
     if (!followed.follows()) return go_on(who);
+    step();
     if (stores_) stores_->is_of(thread.calling.process());
     stack_ = stores_ ? stores_->stack_of_call(thread.calling.number())
                      : places_.stack(thread.calling.process(), who, call.counter, call.stack);
@@ -344,6 +359,7 @@ class Recorder {
   CodePlaces places_;
   std::optional<ToldStores> stores_;
   OwnDescriptor failures_;
+  int steps_;
 
   pid_t main_ = 0;
   int main_status_ = 0;
@@ -385,6 +401,7 @@ Result<Recorded> record_command(const RecordedCommand& command) {
   if (auto wrong = recorder.start(printed)) return *wrong;
   Recorded out;
   out.status = recorder.follow();
+  recorder.step();
   if (const int failure = recorder.failure(); failure != 0) {
     return usage_error(absl::StrCat("the command cannot be started: ", std::strerror(failure)), command.command.front(),
                        "Name a program that exists and may be run.");

@@ -25,6 +25,9 @@ struct RecordedCommand {
   std::string stores;       // the file to make for stores that a tracer of instructions tells; empty: none does
   size_t tracer_words = 0;  // of the command, which start the tracer of instructions
   std::string output;       // a folder for what the command prints; empty: the command prints by itself
+  // A socket that is told, in eight bytes, how many calls were recorded: before each call, and at the end. A byte from
+  // its other end lets the call begin. -1: there is none.
+  int steps = -1;
 };
 
 struct Recorded {

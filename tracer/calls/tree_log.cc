@@ -60,6 +60,7 @@ Event TreeLog::event(TreeCall call) const {
 
 bool TreeLog::emit(Event& event) {
   trace_.append(event);
+  if (event.code != static_cast<uint8_t>(TreeCall::kWrite) || (event.flags & kTreeContinues) == 0) ++calls_;
   const auto wrong = tree_.apply(event);
   if (!wrong) return true;
   note(TreeNote::kUnknown, absl::StrCat("a recorded call does not fit the folder (", *wrong,
@@ -102,6 +103,7 @@ std::optional<EngineError> TreeLog::begin() {
   if (auto wrong = take(root.number(), kTreeRoot)) return wrong;
   Event started = event(TreeCall::kStarted);
   emit(started);
+  calls_ = 0;
   return std::nullopt;
 }
 
@@ -399,7 +401,10 @@ std::vector<std::string> TreeLog::likely_elsewhere(size_t most) const {
 void TreeLog::mapped(uint64_t inode, const OwnDescriptor& file) {
   if (mapped_.contains(inode)) return;
   mapped_[inode] = reader_of(file.number());
-  if (stores_are_told_) return;
+}
+
+void TreeLog::may_store_to(uint64_t inode) {
+  if (stores_are_told_ || !mapped_.contains(inode)) return;
   note(TreeNote::kIncomplete, "stores through mappings between syncs were not seen; --tracer valgrind sees them");
 }
 

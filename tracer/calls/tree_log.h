@@ -40,6 +40,8 @@ class TreeLog {
   // Appends an event that is no call on the tree.
   void append(const Event& event) { trace_.append(event); }
   uint64_t events() const { return trace_.events(); }
+  // The calls since the start, as people count them: the further pieces of one write are none.
+  uint64_t calls() const { return calls_; }
 
   // Returns the inode of a real file; 0 for a file outside.
   uint64_t inode_of(const struct stat& status) const;
@@ -83,8 +85,10 @@ class TreeLog {
 
   // Records how the file differs from the recorded calls. Returns false if it cannot be read.
   bool look_at(uint64_t inode, const OwnDescriptor& file);
-  // The file has a shared mapping by which the program may store.
+  // The file has a shared mapping of a descriptor that may write: it may be read-only, and become writable later.
   void mapped(uint64_t inode, const OwnDescriptor& file);
+  // The mapping is writable.
+  void may_store_to(uint64_t inode);
   // Another tracer tells of every store through a mapping.
   void stores_are_told() { stores_are_told_ = true; }
   bool has_mappings() const { return !mapped_.empty(); }
@@ -126,7 +130,8 @@ class TreeLog {
   bool is_of_the_kernel_ = false;
   bool stores_are_told_ = false;
   Tree tree_;
-  uint64_t bytes_ = 0;   // of the files at the start
+  uint64_t bytes_ = 0;  // of the files at the start
+  uint64_t calls_ = 0;
   std::set<Key> above_;  // the folder, and those above it
   bool lost_ = false;
   std::map<Key, uint64_t> numbers_;

@@ -139,6 +139,7 @@ enum powercut_call_does {
   CALL(copy_file_range, 326, kPowercutCopies, "siden-")   \
   CALL(preadv2, 327, kPowercutReads, "dvno-l")            \
   CALL(pwritev2, 328, kPowercutWrites, "dvno-l")          \
+  CALL(pkey_mprotect, 329, kPowercutProtects, "anr")      \
   CALL(statx, 332, kPowercutLooks, "Fpl-b")               \
   CALL(io_uring_setup, 425, kPowercutRings, "--")         \
   CALL(openat2, 437, kPowercutOpens, "Fp--")              \

@@ -332,6 +332,23 @@ static void p_mapping(void) {
   memset(at + kSector, 'Y', kSector), NEED(fsync(fd));
   memset(at + 2 * kSector, 'Z', kSector), NEED(munmap(at, 8 * kSector));
 }
+// As LMDB and bbolt map what they write by calls.
+static void p_mapping_that_reads(void) {
+  const int fd = new_file("a");
+  NEED(pwrite(fd, "X", 1, 0));
+  const char* const at = mmap(NULL, kSector, PROT_READ, MAP_SHARED, fd, 0);
+  NEED(pwrite(fd, "Y", 1, 1)), NEED(fsync(fd));
+  if (at == MAP_FAILED || at[1] != 'Y') exit(1);
+  char* const memory = mmap(NULL, kSector, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  NEED(mprotect(memory, kSector, PROT_READ | PROT_WRITE)), memory[0] = 'Z';
+}
+static void p_mapping_that_writes_later(void) {
+  const int fd = new_file("a");
+  NEED(ftruncate(fd, kSector));
+  char* const at = mmap(NULL, kSector, PROT_READ, MAP_SHARED, fd, 0);
+  NEED(mprotect(at, kSector, PROT_READ | PROT_WRITE));
+  memset(at, 'X', kSector), NEED(fsync(fd));
+}
 static void p_mapping_at_the_end(void) { memset(map_file(new_file("a")) + kSector, 'X', kSector); }
 static void p_mapping_unlinked(void) { memset(map_file(new_file("a")), 'X', kSector), NEED(unlink("a")); }
 static void p_refused(void) {
@@ -479,18 +496,24 @@ static void p_random(const char* seed) {
   NEED(waitpid(child, NULL, 0));
 }
 
-/* Processes are killed within their calls, which may have been made. */
+/* Processes are killed within their calls, which may have been made. Each made forty rounds before. */
 static void p_random_kills(const char* seed) {
   unsigned chance = (unsigned)atoi(seed);
+  int started[2];
+  NEED(pipe(started));
   for (unsigned round = 0; round < 5; ++round) {
     pid_t children[3];
     for (unsigned i = 0; i < 3; ++i) {
       children[i] = (pid_t)NEED(fork());
       if (children[i] == 0) {
+        random_calls(chance * 100 + round * 10 + i, 40);
+        NEED(write(started[1], "", 1));
         random_calls(chance * 100 + round * 10 + i, 1000000);
         _exit(0);
       }
     }
+    char byte;
+    for (int i = 0; i < 3; ++i) NEED(read(started[0], &byte, 1));
     for (int i = 0; i < 3; ++i) usleep((unsigned)rand_r(&chance) % 4000), NEED(kill(children[i], SIGKILL));
     for (int i = 0; i < 3; ++i) NEED(waitpid(children[i], NULL, 0));
   }
@@ -537,6 +560,8 @@ static const struct {
                 PROGRAM(numbers_again),
                 PROGRAM(number_goes_outside),
                 PROGRAM(mapping),
+                PROGRAM(mapping_that_reads),
+                PROGRAM(mapping_that_writes_later),
                 PROGRAM(mapping_at_the_end),
                 PROGRAM(mapping_unlinked),
                 PROGRAM(refused),
