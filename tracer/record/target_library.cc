@@ -252,13 +252,14 @@ Result<powercut_device> TargetLibrary::device(TargetConfig& config) const {
   std::optional<LoadingTarget> loading(std::in_place);
   const powercut_status status = device_(config.get(), &device);
   loading.reset();
-  const bool known = device.medium == POWERCUT_BLOCK || device.medium == POWERCUT_FLASH;
+  const bool known = device.medium == POWERCUT_BLOCK || device.medium == POWERCUT_FLASH ||
+                     (device.medium == POWERCUT_NOR && device.unit != 0);
   const bool units = device.medium != POWERCUT_BLOCK || (device.unit != 0 && device.unit <= 8);
   if (status == POWERCUT_OK && known && units && device.bytes != 0 && device.bytes <= kMostBytes) return device;
   return usage_error(
       "powercut_target_device describes no device", path_,
-      "It names a medium, and a sector or page of 1 to 65536 bytes. A block device also has an atomic write "
-      "unit of 1 to 8 sectors.");
+      "It names a medium, and a sector, page or cell of 1 to 65536 bytes. A block device also has an atomic write "
+      "unit of 1 to 8 sectors, and NOR flash a sector of one cell or more.");
 }
 
 powercut_status insert_into(const powercut_target& target, powercut_table* table, powercut_bytes key,

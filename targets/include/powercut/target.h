@@ -158,13 +158,19 @@ typedef struct powercut_background {
 typedef const powercut_background* (*powercut_target_background_fn)(void);
 const powercut_background* powercut_target_background(void);
 
-/* Optional, for a target whose pool is a device: powercut/block.h or powercut/flash.h. The traces of such a target are
- * judged by the model of that medium. */
-typedef enum powercut_medium { POWERCUT_MEMORY = 0, POWERCUT_BLOCK = 1, POWERCUT_FLASH = 2 } powercut_medium;
+/* Optional, for a target whose pool is a device: powercut/block.h, powercut/flash.h or powercut/nor.h. The traces of
+ * such a target are judged by the model of that medium. */
+typedef enum powercut_medium {
+  POWERCUT_MEMORY = 0,
+  POWERCUT_BLOCK = 1,
+  POWERCUT_FLASH = 2,
+  POWERCUT_NOR = 3
+} powercut_medium;
 typedef struct powercut_device {
   uint32_t medium; /* powercut_medium */
-  uint32_t bytes;  /* of a sector, or of a page with its spare area */
-  uint32_t unit;   /* block: sectors of an atomic write unit, 1 to 8; flash: pages of an erase block */
+  uint32_t bytes;  /* of a sector, of a page with its spare area, or of a cell of nor.h */
+  /* block: sectors of an atomic write unit, 1 to 8; flash: pages of an erase block; nor: cells of a sector */
+  uint32_t unit;
 } powercut_device;
 typedef powercut_status (*powercut_target_device_fn)(const powercut_config* config, powercut_device* out);
 powercut_status powercut_target_device(const powercut_config* config, powercut_device* out);
