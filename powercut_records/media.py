@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from powercut_records.places import Frame, flash_operation
+from powercut_records.places import Frame, flash_operation, nor_operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +175,51 @@ FLASH = Medium(
         edited_fence="device flush",
     ),
 )
-#: The first one is that of a run that names none.
-MEDIA = (MEMORY, BLOCK, FLASH)
+NOR = Medium(
+    name="nor",
+    called="NOR flash",
+    many="NOR flash",
+    models={"nor": "units and sectors of NOR flash, or of a memory without erase (the default of a target on it)"},
+    store="program",
+    line="device line",
+    change="operation",
+    operation=Operation(
+        name=nor_operation,
+        lines={"program": "cell, device line", "erase": "cell, device line"},
+        interrupted={
+            "program": "The unit in flight has a part of the program, and no order of operations prevents that: let "
+            "recovery tell a whole record from a torn one, e.g. by a checksum, and pass over the units of a torn one.",
+            "erase": "The sector in flight is erased in part, and no order of operations prevents that: let recovery "
+            "check all of a sector before it takes the sector for erased, and erase it again.",
+        },
+    ),
+    advice=Advice(
+        no_order="No order",
+        whole="program of one unit",
+        does="writes",
+        fixes={"order": "Do B before {until}: an operation on NOR flash is durable when it returns."},
+        edited_fence="device flush",
+    ),
+)
+#: A folder of an ordinary file system: its calls are told as they are, and its file systems take the place of models.
+FOLDER = Medium(
+    name="files",
+    called="a folder",
+    many="folders",
+    models={"files": "files below a folder, under the profiles of file systems"},
+    store="call",
+    line="sector",
+    change="call",
+    device=False,
+    advice=Advice(no_order="No sync", whole="call", does="writes", fixes={"order": "Sync B before {until}."}),
+)
+#: Media of the engine's table; the first one is that of a run that names none.
+MEDIA = (MEMORY, BLOCK, FLASH, NOR)
 
 
 def of_model(model: str) -> Medium:
     """The medium that a persistency model is of; memory for a model that nobody knows."""
-    return next((medium for medium in MEDIA if model in medium.models), MEMORY)
+    return next((medium for medium in (*MEDIA, FOLDER) if model in medium.models), MEMORY)
 
 
 def named(name: str) -> Medium:

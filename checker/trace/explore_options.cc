@@ -68,7 +68,7 @@ void add_step_options(CommandLine* command, int64_t* step_budget, double* watchd
 }
 
 void add_model_options(CommandLine* command, std::string* model, std::string* atoms) {
-  command->add_option("--model", *model, "adr or eadr; of a target on a device, block or flash");
+  command->add_option("--model", *model, "adr or eadr; of a target on a device, block, flash or nor");
   command->add_option("--atoms", *atoms, "How a wide store may be torn: any, ascending or byte");
 }
 

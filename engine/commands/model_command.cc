@@ -10,6 +10,7 @@
 #include "absl/strings/escaping.h"
 #include "boost/multiprecision/cpp_int.hpp"
 #include "engine/commands.h"
+#include "engine/commands/nor_programs.h"
 #include "replayer/crash_points/crash_points.h"
 #include "replayer/media/medium.h"
 #include "replayer/schedules/program_machine.h"
@@ -241,6 +242,7 @@ json frontiers_of(const ThreadProgram& program, const std::string& model, AtomPo
 }
 
 json answer(const json& request) {
+  if (request.contains("part")) return answer_of_nor(request);
   const std::string atoms = request.value("atoms", "any");
   const AtomPolicy policy = atoms == "ascending" ? AtomPolicy::kAscending
                             : atoms == "byte"    ? AtomPolicy::kByte

@@ -1,6 +1,7 @@
 """Options of an exploration: one immutable value from the command line to the engine's arguments."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -244,9 +245,10 @@ def _one_of(kind: str, name: str, choices: dict[str, str] | tuple[str, ...], *, 
         raise unknown_name(kind, name, choices, list_command=list_command)
 
 
-def parse_fail_on(values: list[str]) -> frozenset[str]:
-    """The kinds of performance bugs of `--fail-on`, and `claims`, given several times or separated by commas."""
+def parse_fail_on(values: list[str], *, also: Collection[str] = ()) -> frozenset[str]:
+    """The kinds of performance bugs of `--fail-on`, and `claims`, given several times or separated by commas. `also`:
+    further words that it may have."""
     kinds = [word.strip() for value in values for word in value.split(",") if word.strip()]
     for kind in kinds:
-        _one_of("kind", kind, (*PERFORMANCE_BUGS, CLAIMS), list_command="powercut run --help-all")
+        _one_of("kind", kind, (*PERFORMANCE_BUGS, CLAIMS, *also), list_command="powercut run --help-all")
     return frozenset(kinds)

@@ -8,8 +8,8 @@ error that says so, and the exit code is 3. Findings stay: a finding stands on i
 
 Which bug: where lines can be lost (`adr`, with a strategy that looks beyond the order of the program), a bug that only
 some images show. These images are *not* a prefix of the program. Under other models and strategies: two stores that
-belong together, which a cut tears apart under every model. A recorded program is accompanied by a program, everything
-else by the target `patterns`.
+belong together, which a cut tears apart under every model. A recorded program is accompanied by a program, one on a
+folder by a shell that writes two files, everything else by the target `patterns`.
 
 Known inaccuracies: the canary is explored to its end, without a budget, and says nothing about how far a budget
 reaches. Baseline and suppressions are those of the project and are not applied to it.
@@ -31,7 +31,7 @@ from powercut.program.options import ProgramOptions
 from powercut.program.program import Program
 from powercut.program.recording import recording as recording_of
 from powercut.program.recovery import recovery as recovery_of
-from powercut.runs import requests, runner, subjects
+from powercut.runs import program_requests, requests, runner, subjects
 from powercut.runs.run_request import Request
 from powercut.scenarios import scenario, targets
 from powercut_records import media
@@ -129,7 +129,11 @@ class _Planted:
 
 def _planted(beside: Request) -> _Planted:
     """The planted bug for a run."""
-    beside_one = {subjects.Library.word: _beside_library, subjects.Commands.word: _beside_program}
+    beside_one = {
+        subjects.Library.word: _beside_library,
+        subjects.Commands.word: _beside_program,
+        subjects.Folder.word: _beside_folder,
+    }
     return beside_one[subjects.of(beside).word](beside)
 
 
@@ -154,6 +158,25 @@ def _beside_program(beside: Request) -> _Planted:
         return _program(tracer, options, folder, bug=bug)
 
     return _Planted(name=f"{PROGRAM} {bug}", invariants=("recovery-failed",), request=request)
+
+
+def _beside_folder(beside: Request) -> _Planted:
+    """A file that says that another one is whole, which nobody has synced. Its file system is the weakest one."""
+
+    def request(options: ExploreOptions, folder: Path) -> Request:
+        data = folder / "data"
+        given = ProgramOptions(
+            files=str(data),
+            fs="posix",
+            record=shlex.join(["sh", "-c", "echo whole > $0/new; echo yes > $0/done", str(data)]),
+            recover=shlex.join(["sh", "-c", "test ! -s $0/done || test -s $0/new", str(data)]),
+            cwd=folder,
+            name=PROGRAM,
+        )
+        return program_requests.run_request(given, options, out=folder / "out")
+
+    del beside
+    return _Planted(name=f"{PROGRAM} folder", invariants=("recovery-failed",), request=request)
 
 
 def _program(tracer: str | None, options: ExploreOptions, folder: Path, *, bug: str) -> Request:

@@ -71,6 +71,17 @@ def event_of(text: str, locations: Mapping[str, Location]) -> dict[str, Any]:
     raise ValueError(f"program: '{text}' is no instruction")
 
 
+def nor_event_of(text: str, locations: Mapping[str, Location]) -> Event:
+    """`program x 1 2` and `erase x`: an operation on NOR flash, which is durable when it returns."""
+    op, *arguments = text.split()
+    place = locations[arguments[0]] if arguments else None
+    if place is not None and op == "program" and len(arguments) > 1:
+        return {"op": op, "addr": place.addr, "bytes": bytes_of(arguments[1:], place.size).hex()}
+    if place is not None and op == "erase" and len(arguments) == 1:
+        return {"op": op, "addr": place.addr}
+    raise ValueError(f"program: '{text}' is no operation of NOR flash; write 'program x 1' or 'erase x'.")
+
+
 def thread_events_of(text: str, locations: Mapping[str, Location]) -> list[Event]:
     """The events of one instruction in a test with threads; a copy is two, and another thread may come between them."""
     head, _, rest = text.partition(":")

@@ -174,7 +174,12 @@ def judge_threads(test: LitmusTest, answer: Answer) -> str | None:
 
 
 def _point(test: LitmusTest, answer: Answer, side: str, index: int) -> Mapping[str, Any]:
-    """The cut is the last crash point; in flight, the first one with its index."""
+    """The cut is the last crash point; in flight, the first one with its index. In the middle of an operation on NOR
+    flash the cut is any of its crash points."""
+    if test.part is not None and test.in_flight:
+        middle = [point for point in answer["crash_points"] if point.get("during") == index]
+        images = sorted({image for point in middle for image in point["images"]})
+        return {"images": images, "states": str(sum(int(point["states"]) for point in middle))}
     points: list[Mapping[str, Any]] = [point for point in answer["crash_points"] if point.get(side) == index]
     if not points:
         raise ValueError(f"no crash point {side} event {index}")

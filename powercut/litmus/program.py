@@ -17,10 +17,11 @@ from typing import Any
 
 from powercut.base.errors import UsageError
 from powercut.base.user_files import parse_toml, text_of
-from powercut.litmus.instructions import LINE, Event, Location, event_of, location_of, thread_events_of
+from powercut.litmus.instructions import LINE, Event, Location, event_of, location_of, nor_event_of, thread_events_of
 from powercut_records.media import MEDIA, of_model
 
-KEYS = {"name", "source", "model", "atoms", "needs", "schedules", "locations", "program", "allowed", "states"}
+KEYS = {"name", "source", "model", "part", "atoms", "needs", "schedules", "locations", "program", "allowed", "states"}
+UNREADABLE = -1  # the value of a location that cannot be read
 PROBE_THREAD = 63  # fences never, so that its non-temporal probes stay pending
 
 Outcome = tuple[tuple[str, int], ...]  # (location, value), sorted by location
@@ -41,6 +42,7 @@ class LitmusTest:
     in_flight: bool  # ... while the store `cut - 1` is landing
     allowed: frozenset[Outcome]
     states: int | None  # byte-distinct images at the cut, where the author counted them
+    part: Mapping[str, str] | None  # parameters of NOR flash, whose programs and erases are told
     threads: tuple[tuple[Event, ...], ...] | None  # each in its order, where every schedule is meant
 
     def every_schedule(self) -> Request:
@@ -95,6 +97,8 @@ class LitmusTest:
     def project(self, point: Mapping[str, Any]) -> frozenset[Outcome]:
         """The outcomes over the observed locations at one crash point: the product over lines."""
         names = sorted({name for outcome in self.allowed for name, _ in outcome})
+        if self.part is not None:
+            return frozenset(tuple((name, self._of_image(name, image)) for name in names) for image in point["images"])
         per_line = []
         for line in sorted({self.locations[name].line for name in names}):
             here = [name for name in names if self.locations[name].line == line]
@@ -104,10 +108,23 @@ class LitmusTest:
 
     def _request(self, events: tuple[Event, ...], *, closed: bool = True) -> Request:
         end = [{"op": "end"}] if closed and not self.in_flight else []
-        return {"model": self.model, "atoms": self.atoms, "pool_size": self._pool(), "events": [*events, *end]}
+        request = {"model": self.model, "atoms": self.atoms, "pool_size": self._pool(), "events": [*events, *end]}
+        return request if self.part is None else request | {"part": self.part, "pool_size": self._device()}
 
     def _pool(self) -> int:
         return LINE + max(place.line for place in self.locations.values())
+
+    def _device(self) -> int:
+        """The bytes of the sectors that have a location."""
+        assert self.part is not None
+        sector = int(self.part["sector"])
+        return sector + max(place.addr // sector * sector for place in self.locations.values())
+
+    def _of_image(self, name: str, image: str) -> int:
+        """The value of a location in the content of a device; UNREADABLE if one of its bytes cannot be read."""
+        place = self.locations[name]
+        digits = image[2 * place.addr : 2 * (place.addr + place.size)]
+        return UNREADABLE if "x" in digits else int.from_bytes(bytes.fromhex(digits), "little")
 
     def _value(self, name: str, content: bytes) -> int:
         place = self.locations[name]
@@ -189,6 +206,8 @@ def _build(path: Path, record: Mapping[str, Any]) -> LitmusTest:
             if cut is not None:
                 raise ValueError("two crashes in one program; write two tests.")
             cut, in_flight = len(events), text == "crash during"
+        elif "part" in record:
+            events.append(nor_event_of(text, locations))
         else:
             events.append(event_of(text, locations))
     allowed = frozenset(_outcome(text, locations) for text in record["allowed"])
@@ -208,7 +227,15 @@ def _build(path: Path, record: Mapping[str, Any]) -> LitmusTest:
         allowed=allowed,
         states=int(record["states"]) if "states" in record else None,
         threads=_threads(events, record) if "schedules" in record else None,
+        part=_part(record["part"]) if "part" in record else None,
     )
+
+
+def _part(record: Mapping[str, Any]) -> dict[str, str]:
+    """The parameters of a part, each as a word; the judges know which there are."""
+    if "sector" not in record:
+        raise ValueError("part: the size of a sector is missing, in bytes.")
+    return {name: str(value) for name, value in record.items()}
 
 
 def _threads(events: list[Event], record: Mapping[str, Any]) -> tuple[tuple[Event, ...], ...]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import sys
 
+from replayer.media.nor import parts
+
 from . import store_buffers, threads
 from .media import answer
 from .program import Program, ProgramError
@@ -22,6 +24,8 @@ def main() -> int:
             if "threads" in request:
                 judge = store_buffers if request.get("visibility") == "tso" else threads
                 result = judge.answer(threads.Threads.from_json(request))
+            elif "part" in request:
+                result = parts.answer(request)
             else:
                 result = answer(Program.from_json(request))
         except (ProgramError, KeyError, ValueError) as error:

@@ -64,6 +64,25 @@ class Device(Rules):
         return sorted({laid_over(line, persisted) for persisted in self.legal(line)})
 
 
+class InOrder(Device):
+    """Writes to a line reach the medium in their order: a prefix of them, with all that is certainly durable."""
+
+    def legal(self, line: int) -> list[list[Write]]:
+        here = self.of(line)
+        sure = sum(write[0] in self.durable for write in here)
+        return [here[:size] for size in range(sure, len(here) + 1)]
+
+
+class Flushed(InOrder):
+    """The device's flush alone makes writes durable."""
+
+    def force(self, address: int) -> None:
+        pass
+
+    def flush(self) -> None:
+        self.durable |= {number for number, _, _ in self.writes}
+
+
 def laid_over(line: int, writes: list[Write]) -> bytes:
     image = bytearray(LINE_SIZE)
     for _, address, data in writes:

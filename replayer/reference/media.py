@@ -13,6 +13,7 @@ MEDIA = (
     "memory",
     "block",
     "flash",
+    "nor",
 )
 #: The rules of every model, by its name.
 MODELS: dict[str, type[Rules]] = {

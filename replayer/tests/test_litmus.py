@@ -59,8 +59,8 @@ def test_suite_has_what_it_promises() -> None:
     tests = load(suite_dir())
     scope = [test for test in tests if test.needs is None]
     assert len(scope) >= 30
-    of = {model: sum(test.model == model for test in scope) for model in ("adr", "eadr", "block", "flash")}
-    assert sum(of.values()) == len(scope) and of["block"] >= 30 and of["flash"] >= 15
+    of = {model: sum(test.model == model for test in scope) for model in ("adr", "eadr", "block", "flash", "nor")}
+    assert sum(of.values()) == len(scope) and of["block"] >= 30 and of["flash"] >= 15 and of["nor"] >= 25
     assert {test.atoms for test in scope} == {"any", "ascending", "byte"}
     assert sum(test.needs == "tso" and test.is_in_scope for test in tests) >= 6
     assert all(test.source for test in tests)

@@ -18,7 +18,7 @@ SECONDS = 600  # for one suite; a mutant that hangs it is detected as well
 ROOMS = ("base", "record", "view", "replayer", "checker", "commands")  # those whose tests run in seconds
 PROGRAMS = ("bin/powercut-engine", *(f"bin/powercut_{room}_test" for room in ROOMS))
 SUITES = ("gtests", "edits", "schedules", "corpus", "litmus", "agreement")  # of the explorer, the quick ones first
-ALL_SUITES = (*SUITES, "trees", "calls")
+ALL_SUITES = (*SUITES, "trees", "calls", "nor")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +101,7 @@ def _failure(suite: str, out: Path) -> str | None:
         "agreement": ["tests/engine/test_strategies_agree.py"],
         "trees": ["replayer/tests/test_engine_agrees_on_files.py", "tests/files/test_trees_of_recordings.py"],
         "calls": ["tracer/calls/tests", "tests/files"],
+        "nor": ["replayer/tests/test_engine_agrees_on_nor.py"],
     }
     if suite == "gtests":
         linked = [out / program for program in PROGRAMS if program.endswith("_test") and (out / program).exists()]

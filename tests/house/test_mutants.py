@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from powercut.base import paths
-from tests.house import files_mutants, oracle_mutants, recorder_mutants
+from tests.house import files_mutants, nor_mutants, oracle_mutants, recorder_mutants
 from tests.house.mutant import ALL_SUITES, PROGRAMS, Mutant, detected_by, make, run
 from tests.real_engine import require_engine
 
@@ -557,6 +557,7 @@ MUTANTS = (
     *oracle_mutants.MUTANTS,
     *recorder_mutants.MUTANTS,
     *files_mutants.MUTANTS,
+    *nor_mutants.MUTANTS,
 )
 
 

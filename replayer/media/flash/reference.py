@@ -8,21 +8,16 @@ memory" (DAC 2011).
 
 from __future__ import annotations
 
-from replayer.reference.devices import Device, Write
+from replayer.reference.devices import InOrder
 from replayer.reference.program import line_of
 
 
-class Flash(Device):
+class Flash(InOrder):
     def force(self, address: int) -> None:
         self.durable |= {number for number, _, _ in self.of(line_of(address))}
 
     def flush(self) -> None:
         pass
-
-    def legal(self, line: int) -> list[list[Write]]:
-        here = self.of(line)
-        sure = sum(write[0] in self.durable for write in here)
-        return [here[:size] for size in range(sure, len(here) + 1)]
 
 
 MODELS = {"flash": Flash}
