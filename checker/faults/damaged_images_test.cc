@@ -222,6 +222,8 @@ struct ByHand {
         }
         break;
       }
+      case FaultKind::kUnstableRead:
+      case FaultKind::kStuckBits:
       case FaultKind::kAllocation:
       case FaultKind::kStale:
         ADD_FAILURE();

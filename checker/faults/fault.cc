@@ -17,8 +17,9 @@
 namespace powercut {
 namespace {
 
-constexpr std::array<const char*, 8> kFaultKinds = {"media", "bitflip",        "alloc",         "stale",
-                                                    "shorn", "unserialisable", "stale-mapping", "paired-page"};
+constexpr std::array<const char*, 10> kFaultKinds = {"media",         "bitflip",        "alloc",         "stale",
+                                                     "shorn",         "unserialisable", "stale-mapping", "paired-page",
+                                                     "unstable-read", "stuck-bits"};
 constexpr std::array<const char*, 4> kEffects = {"harmless", "detected", "crashed", "silent"};
 
 }  // namespace
@@ -79,6 +80,10 @@ std::optional<std::string> foreign_to(FaultKind kind, uint32_t medium) {
     case FaultKind::kPairedPage:
       if (medium != POWERCUT_FLASH) return "raw flash";
       break;
+    case FaultKind::kUnstableRead:
+    case FaultKind::kStuckBits:
+      if (medium != POWERCUT_NOR) return "NOR flash";
+      break;
     case FaultKind::kMedia:
     case FaultKind::kBitFlip:
     case FaultKind::kAllocation:
@@ -101,6 +106,8 @@ bool is_claimed(FaultKind kind, const powercut_traits& traits) {
     case FaultKind::kUnserialisable:
     case FaultKind::kStaleMapping:
     case FaultKind::kPairedPage:
+    case FaultKind::kUnstableRead:
+    case FaultKind::kStuckBits:
       break;  // the device breaks its contract: no design promises to stand that
   }
   return false;

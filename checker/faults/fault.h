@@ -25,7 +25,9 @@ enum class FaultKind : uint8_t {
   kShorn,
   kUnserialisable,
   kStaleMapping,
-  kPairedPage
+  kPairedPage,
+  kUnstableRead,
+  kStuckBits
 };
 const char* name_of(FaultKind kind);  // as in the CLI: media, bitflip, alloc, stale, shorn, ...
 std::optional<FaultKind> fault_kind(const std::string& name);

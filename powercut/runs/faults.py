@@ -31,8 +31,10 @@ KINDS = {
     "stale": "the fresh pool is full of noise before format",
     "shorn": "of one write to a block device only a part reached the medium",
     "unserialisable": "a write that a block device made durable is missing, and later ones are there",
-    "stale-mapping": "a run of sectors, a page or an erase block is what it was at an earlier time",
+    "stale-mapping": "a run of sectors, a page, a cell or an erase block is what it was at an earlier time",
     "paired-page": "the cut program of a flash page destroys the page that it shares its cells with",
+    "unstable-read": "a unit of NOR flash whose program was cut reads differently each time",
+    "stuck-bits": "a bit of NOR flash reads as 0 or 1, whatever is programmed or erased",
 }
 #: Faults that only some media have: the media's name, and their models.
 ONLY_ON = {
@@ -40,6 +42,8 @@ ONLY_ON = {
     "unserialisable": (media.BLOCK.many, media.BLOCK.models),
     "stale-mapping": ("devices", [model for medium in media.MEDIA if medium.device for model in medium.models]),
     "paired-page": (media.FLASH.many, media.FLASH.models),
+    "unstable-read": (media.NOR.many, media.NOR.models),
+    "stuck-bits": (media.NOR.many, media.NOR.models),
 }
 
 

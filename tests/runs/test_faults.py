@@ -276,9 +276,30 @@ def test_a_log_on_flash_takes_a_page_that_its_pair_destroyed_for_one_that_was_cu
     assert runs["media"]["findings"] and runs["media"]["findings"][0]["subject"].startswith("page ")
 
 
+def test_a_log_on_nor_flash_does_not_know_of_cells_that_change_by_themselves(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "log.toml"
+    path.write_text(
+        LOG.replace('"4KiB"', '"64KiB"').replace("value_size = 16", "value_size = 8").replace("pair", "nor_log")
+    )
+    log = ["faults", "nor_log:hardened", "--scenario", str(path), "--out", str(tmp_path / "out")]
+    main([*log, "--budget", "400x", "--json"])
+    runs = {run["fault"]: run for run in json.loads(capsys.readouterr().out)["runs"]}
+    assert tuple(runs) == fitting("nor")
+    for kind in ("unstable-read", "stuck-bits"):
+        assert sum(runs[kind]["effects"].values()) > 10 and not runs[kind]["claimed"], kind
+        assert runs[kind]["effects"]["detected"] > 0 and not runs[kind]["findings"], kind
+    # A record has a checksum, and a status has none: a stuck bit of a status takes a record.
+    assert runs["stuck-bits"]["effects"]["silent"] > 0 and "lost-item" in runs["stuck-bits"]["invariants"]
+    # A record that cannot be read is passed over: an error that it swallows.
+    assert runs["media"]["findings"] and runs["media"]["findings"][0]["subject"].startswith("cell ")
+
+
 @pytest.mark.parametrize(
     ("target", "kind", "of"),
     [
+        ("unbuffered", "stuck-bits", "NOR flash, and the pool of 'unbuffered' is a block device"),
         ("patterns", "shorn", "block devices, and the pool of 'patterns' is memory"),
         ("unbuffered", "paired-page", "raw flash, and the pool of 'unbuffered' is a block device"),
         ("patterns", "stale-mapping", "devices, and the pool of 'patterns' is memory"),

@@ -76,7 +76,7 @@ class CellBits final : public BitFlips {
     pool_ = image.pool;
     for (uint64_t cell : written_) {
       if (!cells_.is_readable(image.pool, cell)) continue;
-      const uint64_t mask = line_mask(cells_.word_of(cell) * 8, 8);
+      const uint64_t mask = cells_.is_nor() ? line_mask(8, cells_.bytes()) : line_mask(cells_.word_of(cell) * 8, 8);
       if ((image.read(cells_.line_of(cell)) & mask) != 0) {
         note(cell);
       } else {
@@ -94,7 +94,7 @@ class CellBits final : public BitFlips {
     content[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
     return {.subject = absl::StrCat("bit ", bit % 8, " of byte ", bit / 8, " of ", cells_.describe(cell)),
             .offset = std::nullopt,
-            .lines = {cells_.renamed(pool_, cell, cells_.name_of(content))},
+            .lines = {cells_.holding(pool_, cell, content)},
             .poison = {}};
   }
 

@@ -19,6 +19,10 @@ std::unique_ptr<Damages> make_damages(FaultKind kind, const LoadedTrace& loaded)
       return make_stale_mappings(loaded);
     case FaultKind::kPairedPage:
       return make_paired_pages(loaded);
+    case FaultKind::kUnstableRead:
+      return make_unstable_reads(loaded);
+    case FaultKind::kStuckBits:
+      return make_stuck_bits(loaded);
     case FaultKind::kBitFlip:
     case FaultKind::kAllocation:
     case FaultKind::kStale:

@@ -56,6 +56,8 @@ std::unique_ptr<Damages> make_shorn_writes(const LoadedTrace& loaded);
 std::unique_ptr<Damages> make_lost_writes(const LoadedTrace& loaded);
 std::unique_ptr<Damages> make_stale_mappings(const LoadedTrace& loaded);
 std::unique_ptr<Damages> make_paired_pages(const LoadedTrace& loaded);
+std::unique_ptr<Damages> make_unstable_reads(const LoadedTrace& loaded);
+std::unique_ptr<Damages> make_stuck_bits(const LoadedTrace& loaded);
 
 // The bytes of a line that a damage changes.
 uint64_t changed_bytes(const uint8_t* pool, const LineSet& set);

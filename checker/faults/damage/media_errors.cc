@@ -47,7 +47,7 @@ class UnreadableCells final : public ListedDamages {
       if (!cells_.is_readable(image.pool, cell)) continue;
       add(image, {.subject = cells_.describe(cell) + " cannot be read",
                   .offset = std::nullopt,
-                  .lines = {cells_.renamed(image.pool, cell, POWERCUT_NO_CONTENT)},
+                  .lines = {cells_.unreadable(image.pool, cell)},
                   .poison = {}});
     }
   }

@@ -53,14 +53,16 @@ class StaleMappings final : public ListedDamages {
   };
 
   void find(const FaultImage& image) override {
-    if (cells_.is_flash()) {
+    if (cells_.has_blocks()) {
       for (uint64_t block = 0; block < cells_.blocks(); ++block) {
         std::vector<uint64_t> all = {block};
         for (uint64_t page = block * cells_.unit(); page < (block + 1) * cells_.unit(); ++page) {
           all.push_back(cells_.line_of(page));
           go_back(image, {cells_.line_of(page)}, cells_.describe(page));
         }
-        go_back(image, all, absl::StrCat("block ", block, " with all its pages"));
+        go_back(image, all,
+                absl::StrCat(cells_.is_nor() ? "sector " : "block ", block, " with all its ",
+                             cells_.is_nor() ? "cells" : "pages"));
       }
       return;
     }
@@ -88,7 +90,7 @@ class StaleMappings final : public ListedDamages {
       if (same(then, now)) continue;
       --left;
       const auto operation = times_.find(*time);
-      add(image, {.subject = absl::StrCat(name, cells_.is_flash() ? " as it was " : " as they were ",
+      add(image, {.subject = absl::StrCat(name, cells_.has_blocks() ? " as it was " : " as they were ",
                                           operation == times_.end() ? "at the start" : "in " + operation->second),
                   .offset = std::nullopt,
                   .lines = std::move(then),

@@ -49,8 +49,8 @@ def faults(
     Every case is harmless (all answers are right), detected (an error instead of an answer), crashed, or
     silent (a wrong answer and no error). Silent and crashed cases are findings: for bit flips only where
     the target claims to detect damage, for stale contents unless it says that it needs a zeroed pool. If a
-    device breaks its contract (shorn, unserialisable, stale-mapping, paired-page), such cases are counted,
-    and are no findings.
+    device breaks its contract (shorn, unserialisable, stale-mapping, paired-page, unstable-read, stuck-bits),
+    such cases are counted, and are no findings.
 
     Exit code: 0 no finding and every case judged, 1 findings, 2 usage, 3 incomplete or unknown.
     """
