@@ -20,6 +20,7 @@
 #include "engine/commands.h"
 #include "replayer/media/files/crash_points.h"
 #include "replayer/media/files/legal_trees.h"
+#include "replayer/media/files/scripted_reader.h"
 #include "replayer/media/files/trace_effects.h"
 #include "replayer/media/open_trace.h"
 #include "tracer/format/trace_names.h"
@@ -193,10 +194,20 @@ Json answer(const Json& request, uint64_t effort) {
   Disk disk(files::switches_of(json["switches"]), {json["sector"].number(), json["page"].number()}, &contents);
   LegalTrees trees(disk);
   const bool listed = !json.has("listed") || json["listed"].flag();
+  std::optional<files::ScriptedReader> reader;
+  if (json.has("reader")) {
+    const JsonField script = json["reader"];
+    reader = {script["seed"].number(), static_cast<uint32_t>(script["questions"].number()), {}};
+    for (const JsonField& path : script.items_of("paths")) reader->paths.push_back(path.text());
+  }
   Json points = Json::array();
   CrashPoints crash_points(&disk, [&](Side side, uint64_t call) {
     const auto count = trees.count(effort);
     points.push_back({{name_of(side), call}, {"states", count ? Json(count->str()) : Json()}});
+    if (reader) {
+      const auto found = files::transcripts(disk, *reader, effort);
+      points.back()["transcripts"] = found ? Json(*found) : Json();
+    }
     if (!listed) return;
     points.back()["floors"] = floors_of(disk);
     Json& every = points.back()["trees"] = Json::array();

@@ -21,6 +21,10 @@ namespace powercut::files {
 struct Effort {
   uint64_t most = 0, made = 0;
   bool exceeded() const { return made > most; }
+  // Begins another task, which may take as much as the one before. An effort that was exceeded stays so.
+  void begin() {
+    if (!exceeded()) made = 0;
+  }
   // To follow some names is cheaper than a step of reading.
   void follow(size_t names) { made += names / 16 + 1; }
 };

@@ -4,6 +4,7 @@ namespace powercut::files {
 
 bool CrashPoints::take(const Effect& effect, uint64_t number) {
   last_ = number;
+  disk_.set_call(number);
   if (effect.kind == EffectKind::kBegin && changed_) {
     at_(Side::kBefore, number);
     changed_ = false;

@@ -182,8 +182,7 @@ void Disk::may_overtake(uint64_t number, uint64_t old_folder) {
 
 void Disk::operate(std::vector<Step> steps, uint64_t replaces, Replacement replacement) {
   const auto number = static_cast<uint32_t>(operations_.size());
-  operations_.emplace_back();
-  Operation& operation = operations_.back();
+  Operation& operation = add_operation();
   operation.replaces = replaces;
   if (replaces != 0) inodes_.at(replaces).replacements[number] = std::move(replacement);
   for (uint8_t place = 0; place < steps.size(); ++place) {
@@ -219,8 +218,19 @@ Sector& Disk::sector_of(Inode& inode, uint64_t number) {
 }
 
 void Disk::add(Inode& inode, uint64_t number, Sector& sector, SectorVersion version) {
+  version.by = call_;
   sector.versions.push_back(version);
   inode.open.insert(number);
+}
+
+void Disk::add_size(Inode& inode, SizeVersion version) {
+  version.by = call_;
+  inode.sizes.push_back(std::move(version));
+}
+
+Operation& Disk::add_operation() {
+  operations_.emplace_back().by = call_;
+  return operations_.back();
 }
 
 // Whether the page has a block with data. A block has the size of a page.
@@ -265,7 +275,7 @@ void Disk::write(Inode& inode, uint64_t offset, std::string_view data) {
     if (switches_.size == SizeNeeds::kAll) {
       for (; needed <= last; ++needed) version.own.push_back({needed, sector_of(inode, needed).newest()});
     }
-    inode.sizes.push_back(std::move(version));
+    add_size(inode, std::move(version));
   };
   // The tail of the old last page is zeroed, and the page is written back by itself.
   const uint64_t page_end = up(old, units_.page) * units_.page;
@@ -278,7 +288,7 @@ void Disk::write(Inode& inode, uint64_t offset, std::string_view data) {
 }
 
 void Disk::begin_resizing(uint64_t number, Inode& inode) {
-  operations_.emplace_back().resizes = number;
+  add_operation().resizes = number;
   inode.changed = inode.resized = static_cast<uint32_t>(operations_.size());
 }
 
@@ -295,7 +305,7 @@ void Disk::resize(uint64_t number, Inode& inode, uint64_t size) {
   if (size == old) return;  // times change, as by an overwrite
   begin_resizing(number, inode);
   zero(inode, size, old, up(size, units_.page) * units_.page);
-  inode.sizes.push_back({size, static_cast<uint32_t>(operations_.size()), 0, true, false, {}});
+  add_size(inode, {size, static_cast<uint32_t>(operations_.size()), 0, true, false, {}});
   bring(inode);
 }
 
@@ -344,7 +354,7 @@ void Disk::allocate(uint64_t number, Inode& inode, const Effect& effect) {
     }
   }
   if ((mode == Allocation::kExtend || mode == Allocation::kZero) && end > size) {
-    inode.sizes.push_back({end, static_cast<uint32_t>(operations_.size()), 0, true, false, {}});
+    add_size(inode, {end, static_cast<uint32_t>(operations_.size()), 0, true, false, {}});
     bring(inode);
   }
 }

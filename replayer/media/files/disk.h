@@ -27,9 +27,10 @@ struct Units {
 
 struct SectorVersion {
   ContentId value;
-  uint32_t at;    // operations that were made before; an operation's own version counts the operation
-  uint32_t call;  // the write call that made it; 0: none
-  bool bound;     // on disk exactly when its operation is
+  uint32_t at;      // operations that were made before; an operation's own version counts the operation
+  uint32_t call;    // the write call that made it; 0: none
+  bool bound;       // on disk exactly when its operation is
+  uint32_t by = 0;  // the number of the recorded call that made it
 };
 
 struct Sector {
@@ -54,6 +55,7 @@ struct SizeVersion {
   bool bound;
   bool chained;           // it needs what the version before it needs, too
   std::vector<Need> own;  // what it needs beside that
+  uint32_t by = 0;        // the number of the recorded call that made it
 };
 
 // The newest versions of a file when it was renamed over another one. Sectors at their floors are left out.
@@ -120,6 +122,7 @@ struct Operation {
   absl::InlinedVector<Step, 2> steps;
   uint64_t replaces = 0;  // the inode that is renamed over another one; 0: none
   uint64_t resizes = 0;   // the inode whose bound versions the operation brings; 0: none
+  uint32_t by = 0;        // the number of the recorded call that made it
 
   // Whether a step is on disk with the first one alone, under `new-first`.
   bool needs_first(uint8_t place) const { return place > 0 || (steps.size() > 1 && steps[1].leads_to > 0); }
@@ -147,6 +150,8 @@ class Disk {
   Disk(const Disk&) = delete;
   Disk& operator=(const Disk&) = delete;
 
+  // Says which recorded call makes the effects that follow.
+  void set_call(uint64_t number) { call_ = static_cast<uint32_t>(number); }
   // Makes an effect that is no sync. Returns false for one that no program can have made.
   bool apply(const Effect& effect);
   // Returns what a sync raises.
@@ -158,6 +163,11 @@ class Disk {
   Contents& contents() const { return *contents_; }
   const Inode& inode(uint64_t number) const { return inodes_.at(number); }
   const std::map<uint64_t, Inode>& inodes() const { return inodes_; }
+  // Returns the newest content of a sector: of one without a choice, the only one.
+  ContentId settled(const Inode& inode, uint64_t sector) const {
+    const auto found = inode.sectors.find(sector);
+    return found == inode.sectors.end() ? contents_->zeroes() : found->second.versions.back().value;
+  }
   const std::vector<Operation>& operations() const { return operations_; }
   const Step& step(StepNumber number) const { return operations_[number.operation].steps[number.place]; }
   uint32_t prefix() const { return prefix_; }
@@ -194,6 +204,8 @@ class Disk {
   bool has_block(const Inode& inode, uint64_t page) const;
   void write(Inode& inode, uint64_t offset, std::string_view data);
   void begin_resizing(uint64_t number, Inode& inode);
+  void add_size(Inode& inode, SizeVersion version);
+  Operation& add_operation();
   void bring(Inode& inode);
   void resize(uint64_t number, Inode& inode, uint64_t size);
   void allocate(uint64_t number, Inode& inode, const Effect& effect);
@@ -227,6 +239,7 @@ class Disk {
   std::vector<std::vector<StepNumber>> overtaking_;
   uint32_t prefix_ = 0;
   uint32_t calls_ = 0;    // of writes
+  uint32_t call_ = 0;     // that makes effects, by its number in the recording
   uint64_t changes_ = 0;  // for stamps
   bool too_large_ = false;
 };

@@ -31,6 +31,24 @@ class EngineTrees(EngineLines):
         found: list[dict[str, Any]] = answer["crash_points"]
         return found
 
+    def transcripts(
+        self,
+        calls: Sequence[Call],
+        switches: Switches,
+        reader: tuple[int, int, Sequence[str]],
+        *,
+        sector: int,
+        page: int,
+    ) -> list[list[str]]:
+        """The transcripts of a scripted reader (seed, questions, paths) at each crash point (scripted_reader.py)."""
+        seed, questions, paths = reader
+        request = {"switches": asdict(switches), "sector": sector, "page": page, "listed": False}
+        script = {"seed": seed, "questions": questions, "paths": list(paths)}
+        answer = self.ask(request | {"reader": script, "calls": [call.to_json() for call in calls]})
+        if "crash_points" not in answer:
+            raise RuntimeError(f"the engine says: {answer}")
+        return [point["transcripts"] for point in answer["crash_points"]]
+
     def trees_after(self, effects: Sequence[Call], switches: Switches, *, sector: int, page: int) -> frozenset[Tree]:
         """The legal trees after some effects of calls. The sync of a write through O_DSYNC is an effect of its own."""
         alone = [replace(effect, through="none") for effect in effects]

@@ -105,11 +105,20 @@ void FileView::find_needs() {
     if (!inode_->size_at(number).chained) end = number - 1;
     if (end < first_size_) break;
   }
+  for (const auto& [sector, excluded] : excluded_) needed_.push_back(sector);
+  std::ranges::sort(needed_);
 }
 
 const FileView::Legal* FileView::legal(uint64_t sector) const {
   const auto found = legal_.find(sector);
   return found == legal_.end() ? nullptr : &found->second;
+}
+
+std::vector<uint64_t> FileView::open() const {
+  std::vector<uint64_t> out;
+  for (const auto& [sector, legal] : legal_) out.push_back(sector);
+  std::ranges::sort(out);
+  return out;
 }
 
 std::vector<std::pair<uint32_t, uint32_t>> FileView::excluded_by(uint64_t sector, uint32_t version) const {

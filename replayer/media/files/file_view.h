@@ -43,6 +43,10 @@ class FileView {
   const std::vector<uint32_t>& ending_before(uint64_t sector) const { return of(ending_before_, sector); }
   // If the sector shows `version`, the sizes of these ranges are not there.
   std::vector<std::pair<uint32_t, uint32_t>> excluded_by(uint64_t sector, uint32_t version) const;
+  // Sectors that some size needs, ascending.
+  const std::vector<uint64_t>& needed() const { return needed_; }
+  // Sectors with a choice of versions, ascending.
+  std::vector<uint64_t> open() const;
   // Sectors at which there is something to choose, ascending.
   const std::vector<uint64_t>& interesting() const { return interesting_; }
 
@@ -69,7 +73,7 @@ class FileView {
     uint32_t least, from, to;
   };
   absl::flat_hash_map<uint64_t, std::vector<Excluded>> excluded_;  // by sector
-  std::vector<uint64_t> interesting_;
+  std::vector<uint64_t> needed_, interesting_;
   absl::flat_hash_set<uint32_t> on_, off_;
   absl::flat_hash_map<uint32_t, uint64_t> last_sector_;
 };

@@ -9,7 +9,6 @@ std::optional<Count> LegalTrees::count(uint64_t most_effort) {
   if (disk_.too_large()) return std::nullopt;
   effort_ = {most_effort};
   views_.clear();
-  thresholds_.clear();
   counts_.clear();
   const Choices choices(disk_, Choices::Parts::kApart, &effort_);
   if (effort_.exceeded()) return std::nullopt;
@@ -159,44 +158,14 @@ Shown LegalTrees::shown(uint64_t number, bool bad, const OnDisk& on_disk) {
   const Inode& inode = disk_.inode(number);
   const bool folder = inode.kind == InodeKind::kFolder;
   return {.inode = number,
-          .file = inode.kind == InodeKind::kFile ? view(number, on_disk) : nullptr,
+          .file = inode.kind == InodeKind::kFile ? views_.of(number, on_disk) : nullptr,
           .bad = bad,
           .may_be_bad = !folder && disk_.may_be_bad(number)};
-}
-
-// Returns what the file may hold. Choices of operations that make no difference for the file have one view.
-const FileView* LegalTrees::view(uint64_t number, const OnDisk& on_disk) {
-  const Inode& inode = disk_.inode(number);
-  OnDisk same;
-  if (on_disk.prefix) {
-    auto found = thresholds_.find(number);
-    if (found == thresholds_.end()) {
-      std::vector<uint32_t> at{0};
-      for (const SizeVersion& version : inode.sizes) at.push_back(version.at);
-      for (const uint64_t sector : inode.open) {
-        for (const SectorVersion& version : inode.sectors.at(sector).versions) {
-          if (version.bound) at.push_back(version.at);
-        }
-      }
-      for (const auto& [operation, replacement] : inode.replacements) at.push_back(operation + 1);
-      std::ranges::sort(at);
-      at.erase(std::ranges::unique(at).begin(), at.end());
-      found = thresholds_.emplace(number, std::move(at)).first;
-    }
-    same.prefix = *std::prev(std::ranges::upper_bound(found->second, *on_disk.prefix));
-  }
-  for (const uint32_t operation : on_disk.replacing) {
-    if (inode.replacements.contains(operation)) same.replacing.push_back(operation);
-  }
-  auto& view = views_[{number, same.prefix, same.replacing}];
-  if (!view) view = std::make_unique<FileView>(disk_, inode, same);
-  return view.get();
 }
 
 bool LegalTrees::each(uint64_t most_effort, const std::function<void(const Tree&)>& use) {
   effort_ = {most_effort};
   views_.clear();
-  thresholds_.clear();
   counts_.clear();
   const Choices choices(disk_, Choices::Parts::kWhole, &effort_);
   for (const ChoicePart& part : choices.parts()) {

@@ -4,10 +4,8 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,6 +13,7 @@
 #include "replayer/media/files/choices.h"
 #include "replayer/media/files/disk.h"
 #include "replayer/media/files/readings.h"
+#include "replayer/media/files/views.h"
 
 namespace powercut::files {
 
@@ -27,7 +26,7 @@ using Tree = std::vector<ShownPath>;  // by path
 class LegalTrees {
  public:
   // Counts are kept from one question to the next; `disk` outlives this.
-  explicit LegalTrees(const Disk& disk) : disk_(disk) {}
+  explicit LegalTrees(const Disk& disk) : disk_(disk), views_(disk) {}
 
   // Returns nothing if the count takes more than `most_effort` steps.
   std::optional<Count> count(uint64_t most_effort);
@@ -46,8 +45,6 @@ class LegalTrees {
     std::vector<size_t> paths;
     std::vector<std::vector<Shown>> shown;  // [alternative][path of the cluster]
   };
-  using FileChoice = std::tuple<uint64_t, std::optional<uint32_t>, std::vector<uint32_t>>;
-
   std::vector<Group> groups_of(const ChoicePart& part, const Choices& choices);
   static std::vector<Cluster> clusters_of(const Group& group);
   Count count(const ChoicePart& part, const Choices& choices, const std::map<uint64_t, Count>& below);
@@ -56,7 +53,6 @@ class LegalTrees {
   void each(const std::vector<Cluster>& clusters, size_t place, const Alternatives& alive, Tree* tree,
             const std::function<void(const Tree&)>& use);
   Shown shown(uint64_t inode, bool bad, const OnDisk& on_disk);
-  const FileView* view(uint64_t inode, const OnDisk& on_disk);
 
   struct KeptCount {
     uint64_t stamp = 0;
@@ -66,8 +62,7 @@ class LegalTrees {
   const Disk& disk_;
   Effort effort_;
   // These belong to the question at hand.
-  std::map<FileChoice, std::unique_ptr<FileView>> views_;
-  std::map<uint64_t, std::vector<uint32_t>> thresholds_;  // prefixes at which an inode's choices change
+  Views views_;
   absl::flat_hash_map<const FileView*, Count> counts_;
   absl::flat_hash_map<uint64_t, KeptCount> kept_;  // of inodes apart
 };

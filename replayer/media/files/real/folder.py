@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from powercut.real_fs import kernel
 from replayer.media.files.calls import ROOT, Call
 from replayer.media.files.language import text_of
 from replayer.media.files.trees import BAD, FOLDER, Shown
-
-from . import kernel
 
 PAGE = 4096
 WAYS = {"none": 0, "data": os.RWF_DSYNC, "all": os.RWF_SYNC}

@@ -16,17 +16,19 @@ from typing import Any
 
 from powercut.models import profiles
 from powercut.models.switches import Switches
+from powercut.real_fs.block_log import Blocks, CrashPoint, Images
+from powercut.real_fs.image_mount import ImageMount
+from powercut.real_fs.recording_disk import RecordingDisk
+from powercut.real_fs.systems import SYSTEMS
 from replayer.media.files import language, litmus, programs
 from replayer.media.files.calls import Call, split_all
 from replayer.media.files.reference import trees_at_instants
 
-from .block_log import Blocks, CrashPoint, Images
-from .folder import PAGE
-from .image_mount import NO_MOUNT, ImageMount
+from .folder import PAGE, read_tree
 from .recorder import JUDGED, Recorder, Recording
-from .recording_disk import RecordingDisk
-from .systems import SYSTEMS
 
+#: No profile has this tree.
+NO_MOUNT = "the file system cannot be mounted"
 TRIES = 3  # draws for each image that is wanted: many draws are an image that was mounted before
 
 
@@ -195,4 +197,8 @@ class Rig:
 
     def _tree(self, image: Image) -> str:
         self.mount.write(image.recording.before, image.blocks)
-        return self.mount.tree(image.unit)
+        try:
+            with self.mount.mounted() as folder:
+                return read_tree(folder, image.unit)
+        except OSError as error:
+            return f"{NO_MOUNT}: {error.strerror}"

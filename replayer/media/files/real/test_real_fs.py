@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 from powercut.base import paths
+from powercut.real_fs.kernel import attached
+from powercut.real_fs.systems import SYSTEMS, daemon
 
 from . import page
 from .guarded_rig import GuardedRig
-from .kernel import attached
 from .rig import Job, Result
-from .systems import SYSTEMS, daemon
 from .whole_run import MAIN, Effort, complaints, run_all
 
 SHORT = ("rename-over-unsynced", "create-write-fsync", "rename-across-fsync-new-folder")
