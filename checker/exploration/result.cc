@@ -50,6 +50,7 @@ Json ExplorationResult::event() const {
   if (coverage.acknowledged) looked_at["acknowledged"] = *coverage.acknowledged;
   looked_at["schedules"] = coverage.schedules;
   if (coverage.operations) looked_at["operations"] = *coverage.operations;
+  if (coverage.lives) looked_at["lives"] = *coverage.lives;
   looked_at["reason"] = coverage.complete ? Json(nullptr) : Json(coverage.reason);
   out["assumptions"] = assumptions;
   out["not_checked"] = {{"lines_never_read", lines_never_read},

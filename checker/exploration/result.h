@@ -21,6 +21,7 @@ struct Coverage {
   std::optional<bool> acknowledged = std::nullopt;  // whether outputs were held against operations; of programs
   Json schedules = nullptr;                         // null: there is one thread
   std::optional<Json> operations = std::nullopt;    // of programs; null: operations are not numbered
+  std::optional<Json> lives = std::nullopt;         // second ones, where the continuation of a program was run
   std::string reason = {};                          // why the coverage is not complete
 };
 

@@ -72,11 +72,8 @@ std::string key_of(const Finding& finding, const FindingContext& context) {
   return digest(finding, fates_of(finding.image, context));
 }
 
-Json finding_event(const Finding& finding, const FindingContext& context) {
-  const TraceFollower& follower = context.follower;
-  const Instant& instant = follower.instant();
-  StoreFates fates = fates_of(finding.image, context);
-  Json event = {{"event", "finding"}, {"key", digest(finding, fates)}, {"invariant", finding.invariant}};
+Json finding_body(const Finding& finding) {
+  Json event = {{"event", "finding"}, {"invariant", finding.invariant}};
   event["underlying"] = finding.underlying.empty() ? Json(nullptr) : Json(finding.underlying);
   event["message"] = finding.message;
   event["needs_power_cut"] = finding.needs_power_cut;
@@ -92,17 +89,26 @@ Json finding_event(const Finding& finding, const FindingContext& context) {
   event["expected"] = finding.expected;
   event["found"] = finding.found;
   if (!finding.difference.is_null()) event["difference"] = finding.difference;
+  event["fault"] = fault_json(finding.fault);
+  event["contents"] = {{"expected", states_json(finding.legal)}, {"actual", states_json(finding.actual)}};
+  return event;
+}
+
+Json finding_event(const Finding& finding, const FindingContext& context) {
+  const TraceFollower& follower = context.follower;
+  const Instant& instant = follower.instant();
+  StoreFates fates = fates_of(finding.image, context);
+  Json event = finding_body(finding);
+  event["key"] = digest(finding, fates);
   event["crash_point"] = {{"index", instant.ordinal},
                           {"event", instant.event},
                           {"when", instant.when},
                           {"depth", finding.nested.size()},
                           {"nested_event", or_null(finding.nested_event)}};
-  event["fault"] = fault_json(finding.fault);
   event["image"] = image_json(finding.image, context, true);
   event["nested_image"] = nested_json(finding.nested, context);
   event["stores"] = std::move(fates.stores);
   event["timeline"] = timeline_json(finding.image, context);
-  event["contents"] = {{"expected", states_json(finding.legal)}, {"actual", states_json(finding.actual)}};
   if (finding.last_store) {
     event["last_store"] = {{"stack", frames_json(follower.reader().stack(*finding.last_store))}};
   }

@@ -76,6 +76,8 @@ struct Finding {
   std::string (*operation_name)(const Event& begin) = nullptr;
 };
 
+// Returns the parts of the event that no trace of stores is needed for.
+Json finding_body(const Finding& finding);
 // The event. Its key is a digest: two findings with one key are one bug.
 Json finding_event(const Finding& finding, const FindingContext& context);
 std::string key_of(const Finding& finding, const FindingContext& context);

@@ -1,25 +1,22 @@
 // `powercut-engine program-image`: one image of a recorded program's pools, and what its recovery makes of it. The
 // image is that of a finding, or the one that the program left behind at its end.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <thread>
 
-#include "checker/exploration/walks/result.h"
+#include "checker/exploration/walks/other_files.h"
 #include "checker/findings/finding_record.h"
 #include "checker/subjects/program/loaded_program.h"
 #include "checker/subjects/program/outputs/finding.h"
 #include "checker/subjects/program/outputs/judge.h"
 #include "engine/commands.h"
+#include "engine/image_runs.h"
 #include "powercut/contents.h"
 #include "replayer/media/medium.h"
 
 namespace powercut {
 namespace {
-
-constexpr size_t kShown = 400;  // bytes of an output, as findings show them
 
 struct ImageOptions {
   ProgramOptions program;
@@ -114,31 +111,6 @@ Result<FoundImage> image_of(const FindingRecord& record, const std::string& trac
   return FoundImage{std::move(lines), std::move(operations), ""};
 }
 
-Json run_json(const ProgramOutcome& outcome) {
-  constexpr const char* kKinds[] = {"ok", "exit", "signal", "timeout"};
-  return {{"step", outcome.step.kind == ProgramStep::Kind::kProbe ? "probe" : name_of(outcome.step)},
-          {"probe", outcome.step.probe},
-          {"kind", kKinds[static_cast<size_t>(outcome.kind)]},
-          {"code", outcome.code},
-          {"shown", shortened(outcome.text(), kShown)}};
-}
-
-// Two outcomes that differ, up to the first step that differs.
-void cut_at_difference(ProgramOutcome* one, ProgramOutcome* other, bool ordered) {
-  size_t at = 0;
-  while (at < one->printed.size() && at < other->printed.size() &&
-         one->printed[at].alike(other->printed[at], ordered)) {
-    ++at;
-  }
-  for (ProgramOutcome* outcome : {one, other}) {
-    if (at >= outcome->printed.size()) continue;
-    outcome->printed.resize(at + 1);
-    outcome->step = outcome->printed[at].step;
-    outcome->kind = ProgramOutcome::Kind::kOk;
-    outcome->code = 0;
-  }
-}
-
 // The fault of a finding's image, or null.
 Result<Json> violation_json(const LoadedProgram& loaded, const Operations& operations, const ProgramOutcome& outcome) {
   ExpectedOutputs expected;
@@ -202,7 +174,7 @@ Result<Json> run_image(const ImageOptions& options, const EventStream& events) {
   std::vector<ProgramOutcome> outcomes;
   for (int i = 0; i < options.runs; ++i) {
     // A clock that is printed in seconds is another one then.
-    if (i > 0 && (*worker)->clock() == ImageWorker::Clock::kAsked) std::this_thread::sleep_for(std::chrono::seconds(1));
+    if (i > 0 && (*worker)->clock() == ImageWorker::Clock::kAsked) (*worker)->shift_clock(i);
     auto outcome = (*worker)->run();
     if (!outcome) return outcome.error();
     outcomes.push_back(std::move(*outcome));
@@ -212,12 +184,7 @@ Result<Json> run_image(const ImageOptions& options, const EventStream& events) {
     if (!violation) return violation.error();
     event["violation"] = std::move(*violation);
   }
-  const auto differs = std::ranges::find_if(outcomes, [&](const ProgramOutcome& outcome) {
-    return !outcome.alike(outcomes.front(), options.program.ordered);
-  });
-  event["same"] = differs == outcomes.end();
-  if (differs != outcomes.end()) cut_at_difference(&outcomes.front(), &*differs, options.program.ordered);
-  for (const ProgramOutcome& outcome : outcomes) event["runs"].push_back(run_json(outcome));
+  event.update(runs_json(std::move(outcomes), options.program.ordered));
   event["unseen"] = loaded.pools().unseen;
   for (const std::string& sentence : loaded.pools().refused) event["unseen"].push_back(sentence);
   if (const auto met = other_files_met(loaded.files().met()); !met.empty()) event["unseen"].push_back(met);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/user_file.h"
 #include "checker/exploration/walks/explorer.h"
 #include "checker/findings/finding_parts.h"
 #include "checker/subjects/program/outputs/finding.h"
@@ -84,7 +85,7 @@ void ProgramExplorer::explain(const Choice& choice, const ProgramViolation& viol
   }
   const auto shown = judged(*outcome);
   Finding finding = finding_of(shown ? *shown : violation, runs_[*outcome], lines, operations_, commands_,
-                               needs_power_cut, follower_->reader());
+                               needs_power_cut, is_acknowledged(parse_json(follower_->reader().metadata())));
   finding.last_store = last_store_;
   found(finding);
 }
@@ -134,8 +135,8 @@ void ProgramExplorer::explain_inner(const Choice& choice, const ProgramViolation
     listener_.modules_grown(recovery_stacks_.modules());
   }
   cut.contents = contents_of(inner, workers_->pools());
-  Finding finding =
-      finding_of(shown ? *shown : violation, runs_[*outcome], lines, operations_, commands_, true, follower_->reader());
+  Finding finding = finding_of(shown ? *shown : violation, runs_[*outcome], lines, operations_, commands_, true,
+                               is_acknowledged(parse_json(follower_->reader().metadata())));
   // The program's own operations matter less for the key: one bug of recovery shows after many crash points.
   std::string key = "in recovery/" + violation.invariant + "/" + violation.kind;
   for (const std::string& stack : deciding) key += "/" + stack;

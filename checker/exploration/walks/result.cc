@@ -1,6 +1,7 @@
 #include "checker/exploration/walks/result.h"
 
 #include "base/user_file.h"
+#include "checker/exploration/walks/other_files.h"
 #include "replayer/media/medium.h"
 
 namespace powercut {
@@ -52,14 +53,6 @@ std::string repeated(const ProgramExplored& explored) {
          bound + " % of its runs would have shown, with a certainty of 95 %" + clock;
 }
 
-// "a, b and 3 more"
-std::string some_of(const std::vector<std::string>& files) {
-  constexpr size_t kNamed = 4;
-  std::string out;
-  for (size_t i = 0; i < files.size() && i < kNamed; ++i) out += (i > 0 ? ", " : "") + files[i];
-  return files.size() > kNamed ? out + " and " + std::to_string(files.size() - kNamed) + " more" : out;
-}
-
 // Precondition: something is not known.
 std::string why_unknown(const ProgramRun& run, const std::string& met) {
   if (!run.pools.refused.empty()) return run.pools.refused.front();
@@ -68,13 +61,6 @@ std::string why_unknown(const ProgramRun& run, const std::string& met) {
 }
 
 }  // namespace
-
-std::string other_files_met(const std::vector<std::string>& files) {
-  if (files.empty()) return "";
-  return "recovery, or a command after it, looks at files that the recorded program has changed and that no image "
-         "holds: " +
-         some_of(files);
-}
 
 ExplorationResult result_of(const ProgramRun& run) {
   const ProgramExplored& explored = run.explored;
@@ -114,18 +100,16 @@ ExplorationResult result_of(const ProgramRun& run) {
     notes.push_back(sentence + ". The images lack it, so there is no verdict. " + what_to_do(run.pools));
   }
   for (const std::string& sentence : run.pools.refused) notes.push_back(sentence + ". There is no verdict");
-  if (!met.empty()) {
-    notes.push_back(
-        met +
-        ". An image of any crash point meets these files as the whole run has left them, so there is no verdict. "
-        "Program mode judges a pool or a device alone: let the program keep there all that recovery needs");
-  }
+  if (!met.empty()) notes.push_back(note_of_met(run.pools, run.files.met()));
   for (const std::string& sentence : unwatched) notes.push_back(sentence + ". There is no verdict");
   if (withdrawn) {
     notes.push_back(std::to_string(explored.findings.size()) +
                     " finding(s) were withdrawn: for the reason above, they may be artefacts");
   }
   notes.insert(notes.end(), run.notes.begin(), run.notes.end());
+  if (auto unmet = note_of_unmet(run.pools, run.files.met(), run.files.added()); !unmet.empty()) {
+    notes.push_back(std::move(unmet));
+  }
   if (!run.commands.cut) notes.push_back("recovery itself is not cut: --nested 1 cuts recovery");
   if (run.commands.print() && !run.observed) {
     notes.push_back("the budget ended while " + printing +

@@ -21,10 +21,6 @@ struct ProgramRun {
   bool observed = true;    // false: the budget ended while the commands were run on the pools that have lost nothing
 };
 
-// Returns a sentence about files beside the pools that the recorded program has changed and the commands have looked
-// at; empty without such files. The commands' outcomes depend on more than the images then.
-std::string other_files_met(const std::vector<std::string>& files);
-
 ExplorationResult result_of(const ProgramRun& run);
 
 }  // namespace powercut

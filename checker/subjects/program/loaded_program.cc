@@ -19,30 +19,12 @@ namespace {
 // Open files of this process, besides those of its workers: the trace, images, pipes.
 constexpr uint64_t kOtherFiles = 64;
 
-std::string work_folder(const ProgramOptions& options) {
-  if (!options.work.empty()) return options.work;
-  return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path().string();
-}
-
 Result<ProgramCommands> parse_commands(const ProgramOptions& options, const TracePools& pools) {
-  ProgramCommands out;
-  out.timeout = options.timeout;
-  out.ordered = options.ordered;
-  auto recover = parse_command(options.recover, "--recover", pools);
-  if (!recover) return recover.error();
-  out.recover = std::move(*recover);
-  for (const auto& [json, option, to] :
-       {std::tuple{&options.check, "--check", &out.check}, std::tuple{&options.dump, "--dump", &out.dump}}) {
-    if (json->empty()) continue;
-    auto command = parse_command(*json, option, pools);
-    if (!command) return command.error();
-    *to = std::move(*command);
-  }
-  for (const std::string& json : options.probes) {
-    auto command = parse_command(json, "--probe", pools);
-    if (!command) return command.error();
-    out.probes.push_back(std::move(*command));
-  }
+  auto parsed = parse_steps(options, [&pools](const std::string& json, const std::string& option) {
+    return parse_command(json, option, pools);
+  });
+  if (!parsed) return parsed.error();
+  ProgramCommands out = std::move(*parsed);
   if (!options.tracer.empty()) {
     auto tracer = parse_trace_prefix(options.tracer, "--trace-prefix");
     if (!tracer) return tracer.error();
@@ -67,6 +49,34 @@ Result<ProgramCommands> parse_commands(const ProgramOptions& options, const Trac
 }
 
 }  // namespace
+
+std::string work_folder(const ProgramOptions& options) {
+  if (!options.work.empty()) return options.work;
+  return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path().string();
+}
+
+Result<ProgramCommands> parse_steps(const ProgramOptions& options, const ParseCommand& parse) {
+  ProgramCommands out;
+  out.timeout = options.timeout;
+  out.ordered = options.ordered;
+  auto recover = parse(options.recover, "--recover");
+  if (!recover) return recover.error();
+  out.recover = std::move(*recover);
+  for (const auto& [json, option, to] :
+       {std::tuple{&options.check, "--check", &out.check}, std::tuple{&options.dump, "--dump", &out.dump},
+        std::tuple{&options.continuation, "--continue", &out.continuation}}) {
+    if (json->empty()) continue;
+    auto command = parse(*json, option);
+    if (!command) return command.error();
+    *to = std::move(*command);
+  }
+  for (const std::string& json : options.probes) {
+    auto command = parse(json, "--probe");
+    if (!command) return command.error();
+    out.probes.push_back(std::move(*command));
+  }
+  return out;
+}
 
 void add_recovery_options(CommandLine* command, ProgramOptions* options) {
   command->add_option("--trace", options->trace, "Trace file")->required();

@@ -22,6 +22,12 @@ class CommandLine;
 // Adds the options of the trace and of the commands that judge an image.
 void add_recovery_options(CommandLine* command, ProgramOptions* options);
 
+// Returns the folder in which a run may keep files of its own.
+std::string work_folder(const ProgramOptions& options);
+// Reads the commands that judge an image.
+using ParseCommand = std::function<Result<Command>(const std::string& json, const std::string& option)>;
+Result<ProgramCommands> parse_steps(const ProgramOptions& options, const ParseCommand& parse);
+
 class LoadedProgram {
  public:
   // Reads the trace once and starts the guardian: call it before the process has threads. From here on a command that

@@ -15,6 +15,7 @@ struct ProgramOptions {
   std::string trace;
   std::string recover, check, dump;  // JSON lists of words; the last two may be empty
   std::vector<std::string> probes;   // JSON lists of words as well, in the order of their runs
+  std::string continuation;          // a JSON list of words; may be empty
   std::string tracer;                // parse_trace_prefix(); may be empty
   std::string device_tracer;         // parse_trace_prefix() of a tracer that records accesses of a device
   bool report_reads = false;         // runs report their reads, where they can

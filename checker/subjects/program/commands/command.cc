@@ -58,6 +58,16 @@ std::string absolute_path(const std::string& word) {
   return std::filesystem::absolute(word).lexically_normal().string();
 }
 
+std::string real_path(const std::string& word) {
+  std::error_code wrong;
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(word, wrong), wrong).string();
+}
+
+bool is_script(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return file.get() == '#' && file.get() == '!';
+}
+
 bool names_pool(const std::string& word, const PoolWindow& pool) {
   return !word.empty() && (word == pool.path || absolute_path(word) == pool.path);
 }
@@ -109,7 +119,10 @@ std::optional<Command> look_at_program(const std::string& path) {
   return out;
 }
 
-Result<Command> parse_command(const std::string& json, const std::string& option, const TracePools& pools) {
+namespace {
+
+// Reads the words and looks at the program, whatever files the command works on.
+Result<Command> read_command(const std::string& json, const std::string& option) {
   const char* shape = "Give a JSON list of words, such as '[\"./prog\", \"check\", \"{image}\"]'.";
   const Json words = parse_json(json);
   if (!words.is_array() || words.empty()) return usage_error("this is not a command: " + json, option, shape);
@@ -134,7 +147,15 @@ Result<Command> parse_command(const std::string& json, const std::string& option
   out.option = option;
   out.words = std::move(texts);
   out.words[0] = program;
+  return out;
+}
 
+}  // namespace
+
+Result<Command> parse_command(const std::string& json, const std::string& option, const TracePools& pools) {
+  auto read = read_command(json, option);
+  if (!read) return read.error();
+  Command out = std::move(*read);
   for (size_t i = 1; i < out.words.size(); ++i) {
     const std::string& word = out.words[i];
     for (size_t at = 0; (at = word.find(kImage, at)) != std::string::npos; ++at) {
@@ -152,6 +173,22 @@ Result<Command> parse_command(const std::string& json, const std::string& option
         "'" + out.given + "' " + out.plain_because + ", so it cannot be led from the recorded path to the crash images",
         option, "Put {image} where the command takes the path of its pool.");
   }
+  return out;
+}
+
+Result<Command> parse_folder_command(const std::string& json, const std::string& option, const std::string& folder) {
+  auto read = read_command(json, option);
+  if (!read) return read.error();
+  Command out = std::move(*read);
+  const std::string below = real_path(folder) + "/";
+  for (size_t i = 0; i < out.words.size(); ++i) {
+    std::string& word = out.words[i];
+    if (i > 0) word = absl::StrReplaceAll(word, {{"{image}", folder}});
+    if (!(real_path(word) + "/").starts_with(below) || (i > 0 && !is_script(word))) continue;
+    return usage_error("'" + word + "' lies in the folder that is judged, and a crash image need not have it", option,
+                       "Put the command's programs and scripts into another folder.");
+  }
+  out.named = true;
   return out;
 }
 

@@ -36,6 +36,10 @@ struct Command {
 // Reads a JSON list of words and looks at the program. Usage errors: `json` is no list of words, the program does not
 // exist or cannot be run here, or an {image:N} has no pool. A program that cannot learn which file to open is one, too.
 Result<Command> parse_command(const std::string& json, const std::string& option, const TracePools& pools);
+// Reads a command that works on the folder `folder`, an absolute path: {image} anywhere in a word stands for it. The
+// command runs where a crash image lies in the folder's place, so all other words stay. Usage errors: as above, or the
+// program or a script among the words lies in the folder.
+Result<Command> parse_folder_command(const std::string& json, const std::string& option, const std::string& folder);
 // Returns how the program at `path` can be run; nothing when it cannot be run.
 std::optional<Command> look_at_program(const std::string& path);
 

@@ -14,6 +14,7 @@
 #include "checker/subjects/program/forkserver/redirect.h"
 #include "checker/subjects/program/forkserver/report_reads.h"
 #include "checker/subjects/program/forkserver/serve.h"
+#include "checker/subjects/program/forkserver/tree_mount.h"
 #include "powercut/mark.h"
 
 typedef int main_function(int, char**, char**);
@@ -36,6 +37,7 @@ static int main_of_a_run(int argc, char** argv, char** environment) {
     powercut_prepare_redirects();
     powercut_prepare_reads();
     powercut_serve(socket);
+    powercut_enter_folder();
     if (traced) powercut_mark_request(POWERCUT_MARK_RUN, 0, 0, 0, 0, 0);
     powercut_begin_reads();
   }

@@ -69,6 +69,11 @@ class Visible {
   uint64_t digest_ = 0;
 };
 
+using Shared = std::shared_ptr<const ProgramOutcome>;
+void add_once(const Shared& outcome, std::vector<Shared>* there) {
+  if (std::ranges::find(*there, outcome) == there->end()) there->push_back(outcome);
+}
+
 // Whether both have printed the same up to the output `at`.
 bool prints(const ProgramOutcome& once, const ProgramOutcome& outcome, size_t at, bool ordered) {
   if (once.printed.size() <= at) return false;
@@ -111,14 +116,8 @@ Result<ExpectedOutputs> ExpectedOutputs::take(ExpectedOutputs out, TraceReader* 
     // If a step fails on an image that has lost nothing, it has no output. The exploration of that image tells of the
     // failure.
     if (seen->kind == ProgramOutcome::Kind::kTimeout) ++timeouts;
-    const auto add = [&seen](Outcomes& there) {
-      if (std::ranges::find(there, seen) == there.end()) there.push_back(seen);
-    };
-    for (const uint64_t prefix : prefixes) {
-      if (!seen->ok()) add(out.failed_[prefix]);
-      if (!seen->printed.empty()) add(out.after_[prefix]);
-    }
-    if (node && !seen->printed.empty()) add(out.in_order_[*node]);
+    out.add(prefixes, seen);
+    if (node && !seen->printed.empty()) add_once(seen, &out.in_order_[*node]);
     return std::nullopt;
   };
   std::vector<KeptEvent> schedule;
@@ -177,6 +176,13 @@ Result<ExpectedOutputs> ExpectedOutputs::take(ExpectedOutputs out, TraceReader* 
     if (auto wrong = look({operations.in_flight()[0].prefix}, std::nullopt)) return *wrong;
   }
   return out;
+}
+
+void ExpectedOutputs::add(const std::set<uint64_t>& prefixes, const std::shared_ptr<const ProgramOutcome>& outcome) {
+  for (const uint64_t prefix : prefixes) {
+    if (!outcome->ok()) add_once(outcome, &failed_[prefix]);
+    if (!outcome->printed.empty()) add_once(outcome, &after_[prefix]);
+  }
 }
 
 std::vector<const ProgramOutcome*> ExpectedOutputs::legal(const Operations& operations) const {

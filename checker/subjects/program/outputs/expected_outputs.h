@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "checker/subjects/program/outputs/operations.h"
@@ -35,6 +36,9 @@ class ExpectedOutputs {
                                       const ExpectedOutputs* tree = nullptr);
   // Takes from a tree only the outputs of operations that run one after the other.
   static Result<ExpectedOutputs> take_orders(TraceReader* reader, uint64_t space, const Observe& observe);
+
+  // Adds an outcome that is right behind these prefixes, where nobody takes all of a trace: one with nothing lost.
+  void add(const std::set<uint64_t>& prefixes, const std::shared_ptr<const ProgramOutcome>& outcome);
 
   // Returns the legal outputs at an instant; none when only exit status counts.
   std::vector<const ProgramOutcome*> legal(const Operations& operations) const;

@@ -20,20 +20,12 @@ std::string key_text(const std::string& key) {
   return key;
 }
 
-// Returns the name of an operation's kind. If the program's output has acknowledged the operation, the kind is "ack"
-// and says no more.
-std::string kind_name(const MarkedOperation& operation, const TraceReader& reader) {
-  const Json metadata = parse_json(reader.metadata());
-  const bool acknowledged =
-      metadata.is_object() && metadata.contains("program") && !metadata["program"].value("ack", std::string()).empty();
-  return acknowledged ? "ack" : name_of(operation.kind);
-}
-
-Finding::Operation operation_of(const Operations& operations, const TraceReader& reader) {
+// If the program's output has acknowledged the operation, its kind is "ack" and says no more.
+Finding::Operation operation_of(const Operations& operations, bool acknowledged) {
   if (!operations.current()) return {.kind = "run"};
   const MarkedOperation& operation = *operations.current();
   Finding::Operation out = {.index = operation.index,
-                            .kind = kind_name(operation, reader),
+                            .kind = acknowledged ? "ack" : name_of(operation.kind),
                             .text = operation.text,
                             .in_flight = !operations.in_flight().empty()};
   if (!operation.key.empty()) out.key = key_text(operation.key);
@@ -65,13 +57,18 @@ std::optional<Finding::Fault> fault_of(const ProgramOutcome& outcome) {
 
 }  // namespace
 
+bool is_acknowledged(const Json& metadata) {
+  return metadata.is_object() && metadata.contains("program") &&
+         !metadata["program"].value("ack", std::string()).empty();
+}
+
 std::string query_text(const ProgramStep& step, const ProgramCommands& commands) {
   return name_of(step) + ": " + command_of(commands, step).text();
 }
 
 Finding finding_of(const ProgramViolation& violation, const ProgramOutcome& outcome,
                    const std::vector<Image::Line>& lines, const Operations& operations, const ProgramCommands& commands,
-                   bool needs_power_cut, const TraceReader& reader) {
+                   bool needs_power_cut, bool acknowledged) {
   Finding out;
   out.key = "program/" + violation.invariant + "/" + violation.kind;
   out.message = violation.message;
@@ -82,7 +79,7 @@ Finding finding_of(const ProgramViolation& violation, const ProgramOutcome& outc
   }
   out.invariant = violation.invariant;
   out.needs_power_cut = needs_power_cut;
-  out.operation = operation_of(operations, reader);
+  out.operation = operation_of(operations, acknowledged);
   out.query = {.kind = "program", .text = query_text(violation.step, commands)};
   out.expected = violation.expected;
   out.found = violation.found;
@@ -120,7 +117,7 @@ Finding finding_of(const TraceFollower::FoundTrouble& trouble, const Operations&
   if (died) out.underlying = name_of(trouble.kind);
   out.message = trouble.text;
   out.needs_power_cut = false;
-  out.operation = operation_of(operations, follower.reader());
+  out.operation = operation_of(operations, is_acknowledged(parse_json(follower.reader().metadata())));
   out.query = {.kind = "schedule", .text = "the schedule of its threads"};
   out.expected = {"every schedule comes to its end"};
   out.found = died ? "a program that died" : std::string("a ") + name_of(trouble.kind);

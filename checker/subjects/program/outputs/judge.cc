@@ -14,6 +14,8 @@ std::string noun(const ProgramStep& step, const ProgramCommands& commands) {
   switch (step.kind) {
     case ProgramStep::Kind::kRecover:
       return "Recovery";
+    case ProgramStep::Kind::kContinue:
+      return "The continuation, after recovery,";
     case ProgramStep::Kind::kCheck:
       return "The consistency checker, after recovery,";
     case ProgramStep::Kind::kDump:

@@ -73,6 +73,13 @@ FileWatch::Place FileWatch::add_place(std::vector<Image> images) {
   return places_.size() - 1;
 }
 
+FileWatch::Place FileWatch::add_tree(const std::string& tree) {
+  const Place out = add_place({});
+  const std::scoped_lock lock(mutex_);
+  trees_[out] = without_links(tree);
+  return out;
+}
+
 void FileWatch::begin(Place place) {
   const std::scoped_lock lock(mutex_);
   own_[place].clear();
@@ -127,6 +134,7 @@ bool FileWatch::take(const FileCall& call, Place place) {
 }
 
 bool FileWatch::use(const FileUse& use, Place place) {
+  if (const auto tree = trees_.find(place); tree != trees_.end() && is_below(use.path, {tree->second})) return true;
   for (const Image& image : places_[place]) {
     if (use.path == image.image) return true;
     const std::string folder = folder_of(image.image);

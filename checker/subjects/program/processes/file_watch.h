@@ -43,6 +43,8 @@ class FileWatch {
   // Commands that work on the same images, one after the other.
   using Place = size_t;
   Place add_place(std::vector<Image> images);
+  // Commands find `tree`, and what is below it, served to each run anew: nothing there is the user's.
+  Place add_tree(const std::string& tree);
   // Forgets the files that the commands of the place have written.
   void begin(Place place);
   // Takes a listener over (call_filter.h).
@@ -72,6 +74,7 @@ class FileWatch {
   SavedFiles saved_;
   DataFolders data_;
   std::vector<std::vector<Image>> places_;
+  std::map<Place, std::string> trees_;
   std::vector<std::set<std::string>> own_;  // of a place
   std::set<std::string> met_, added_, troubles_;
   std::map<int, Place> listeners_;  // by descriptor

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 #include <vector>
 
 #include "base/descendants.h"
@@ -84,6 +85,29 @@ void put_back_and_remove(const std::string& folder) {
                saved_in(folder).c_str());
 }
 
+// Makes a private folder, in a session of its own that no signal to the caller's group reaches: whatever is killed,
+// this process lives to remove the folder. Writes its path to `told`, or the error; then there is no folder.
+std::string made_folder(const std::string& where, int told) {
+  setsid();
+  prctl(PR_SET_NAME, "powercut-guard");  // powercut/engine/orphans.py knows it by that
+  std::string folder = std::filesystem::absolute(where).string() + "/powercut-XXXXXX";
+  const bool made = mkdtemp(folder.data()) != nullptr;
+  const std::string answer = made ? folder : std::strerror(errno);
+  [[maybe_unused]] const ssize_t size = write(told, answer.data(), answer.size());
+  return made ? folder : "";
+}
+
+// Returns all that comes out of a pipe.
+std::string all_of(int pipe) {
+  std::string out;
+  char part[4096];
+  for (ssize_t size; (size = read(pipe, part, sizeof part)) != 0;) {
+    if (size > 0) out.append(part, static_cast<size_t>(size));
+    if (size < 0 && errno != EINTR) break;
+  }
+  return out;
+}
+
 // Makes signals that end a process wait, in this process and in processes that it forks.
 class SignalsWait {
  public:
@@ -105,33 +129,39 @@ class SignalsWait {
 
 Result<std::unique_ptr<Guardian>> Guardian::start(const std::string& where) {
   std::unique_ptr<Guardian> out(new Guardian);
-  // Until the guarding process runs, there is a folder, and no process that would remove it.
+  // The guarding process must not end by a signal to the group before it leads a group of its own.
   const SignalsWait until_guarded;
-  std::string folder = where + "/powercut-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) {
-    return usage_error(std::string("no folder for crash images can be made here (") + std::strerror(errno) + ")", where,
-                       "Name a folder that may be written to with --work, best on a tmpfs.");
-  }
-  out->folder_ = folder;
   void* shared = mmap(nullptr, kMost * sizeof(Watched), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  int ends[2];
-  if (shared == MAP_FAILED || pipe2(ends, O_CLOEXEC) != 0 || (out->process_ = fork()) < 0) {
-    std::filesystem::remove(folder);
+  int ends[2], told[2];
+  if (shared == MAP_FAILED || pipe2(ends, O_CLOEXEC) != 0 || pipe2(told, O_CLOEXEC) != 0 ||
+      (out->process_ = fork()) < 0) {
     return harness_error(std::string("no process can be started (") + std::strerror(errno) + ")", "powercut-engine",
                          "Look at the limits of processes and open files (ulimit -a).");
   }
   out->watched_ = static_cast<Watched*>(shared);
-  if (out->process_ == 0) keep_watch(ends[0], out->watched_, folder);
+  if (out->process_ == 0) {
+    const std::string folder = made_folder(where, told[1]);
+    if (folder.empty()) _exit(1);
+    keep_watch(ends[0], out->watched_, folder);
+  }
   spare_always(out->process_);
   close(ends[0]);
+  close(told[1]);
+  const std::string answer = all_of(told[0]);
+  close(told[0]);
+  if (!answer.starts_with('/')) {
+    close(ends[1]);
+    waitpid(std::exchange(out->process_, -1), nullptr, 0);
+    return usage_error("no folder for crash images can be made here (" + answer + ")", where,
+                       "Name a folder that may be written to with --work, best on a tmpfs.");
+  }
   out->pipe_ = ends[1];
+  out->folder_ = answer;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   return out;
 }
 
 void Guardian::keep_watch(int pipe, const Watched* watched, const std::string& folder) {
-  setsid();
-  prctl(PR_SET_NAME, "powercut-guard");  // powercut/engine/orphans.py knows it by that
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) signal(number, SIG_IGN);
   // Whoever reads the engine's output must not wait for this process.
   dup2(pipe, 3);
@@ -163,7 +193,7 @@ void Guardian::keep_watch(int pipe, const Watched* watched, const std::string& f
 Guardian::~Guardian() {
   if (process_ > 0) end_orphans(process_);
   files_.reset();
-  put_back_and_remove(folder_);
+  if (!folder_.empty()) put_back_and_remove(folder_);
   if (pipe_ >= 0) {
     const char done = 1;
     [[maybe_unused]] const ssize_t told = write(pipe_, &done, 1);

@@ -18,6 +18,8 @@
 
 #include "base/clock.h"
 #include "checker/subjects/program/forkserver/serve.h"
+#include "checker/subjects/program/forkserver/tree_mount.h"
+#include "checker/subjects/program/processes/beside_engine.h"
 
 namespace powercut {
 namespace {
@@ -31,16 +33,11 @@ constexpr double kGrace = 20;
 
 // The server's end of the socket that hands over the listener of its calls on files.
 constexpr int kServerListener = 200;
+// The server's descriptors of the namespaces that it enters.
+constexpr int kServerMounts = 201, kServerUsers = 202;
 
 // Seconds between two checks whether a wait was cancelled.
 constexpr double kLook = 0.1;
-
-std::string beside_engine(const std::string& relative) {
-  std::error_code ignored;
-  return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / relative)
-      .lexically_normal()
-      .string();
-}
 
 std::string text_of(int fd) {
   char text[2048];
@@ -111,7 +108,7 @@ std::optional<EngineError> RunServer::spawn(bool plain) {
   const bool traced = !spec_.prefix.empty();
   const bool preload = !plain || (command.preloads && !((fell_back_ || traced) && command.named));
   const std::string library = RunServer::library();
-  const std::string server = beside_engine("powercut-run-server");
+  const std::string server = run_server_program();
   for (const std::string& file : {library, server}) {
     if (access(file.c_str(), R_OK) != 0) return harness_error("is not there", file, "Run 'make build'.");
   }
@@ -146,7 +143,9 @@ std::optional<EngineError> RunServer::spawn(bool plain) {
   environment.insert(environment.end(), spec_.environment.begin(), spec_.environment.end());
 
   const bool watched = guardian_->files() != nullptr;
-  if (watched) let_watch(&words, &environment);
+  if (watched) let_watch(&words);
+  if (spec_.tree != nullptr) let_enter(&words, &environment);
+  if (watched || spec_.tree != nullptr) keep_back(&environment);
 
   int ends[2], listeners[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return trouble(std::strerror(errno));
@@ -160,6 +159,10 @@ std::optional<EngineError> RunServer::spawn(bool plain) {
   posix_spawn_file_actions_adddup2(&actions, ends[1], kServerSocket);
   if (spec_.reports) posix_spawn_file_actions_adddup2(&actions, reads_fd_, kServerReads);
   if (watched) posix_spawn_file_actions_adddup2(&actions, listeners[1], kServerListener);
+  if (spec_.tree != nullptr) {
+    posix_spawn_file_actions_adddup2(&actions, spec_.tree->mounts(), kServerMounts);
+    if (spec_.tree->users() >= 0) posix_spawn_file_actions_adddup2(&actions, spec_.tree->users(), kServerUsers);
+  }
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, said_, STDERR_FILENO);
@@ -198,11 +201,27 @@ std::optional<EngineError> RunServer::spawn(bool plain) {
                      command.option + " " + command.given, "Give a program that this machine can execute.");
 }
 
-void RunServer::let_watch(std::vector<std::string>* words, std::vector<std::string>* environment) const {
+void RunServer::let_watch(std::vector<std::string>* words) const {
   const bool all = guardian_->files()->told() == kPowercutToldAll;
-  words->insert(words->begin(), {beside_engine("powercut-run-server"), POWERCUT_FORK_WATCHED,
-                                 std::to_string(kServerListener), all ? "all" : "changes"});
-  // The process that installs the filter loads nothing of the program's.
+  words->insert(words->begin(), {run_server_program(), POWERCUT_FORK_WATCHED, std::to_string(kServerListener),
+                                 all ? "all" : "changes"});
+}
+
+void RunServer::let_enter(std::vector<std::string>* words, std::vector<std::string>* environment) const {
+  const TreeMount& tree = *spec_.tree;
+  std::error_code nowhere;
+  const std::string here = std::filesystem::current_path(nowhere).string();
+  const bool in_tree = (here + "/").starts_with(tree.folder() + "/");
+  if (in_tree) environment->push_back(std::string(POWERCUT_FORK_FOLDER) + "=" + here);
+  // Behind these words stand those of the same program that let the command be watched, or the command's.
+  if (words->front() == run_server_program() && (*words)[1] == POWERCUT_FORK_WATCHED) words->erase(words->begin());
+  words->insert(words->begin(), {run_server_program(), POWERCUT_TREE_INSIDE, std::to_string(kServerMounts),
+                                 std::to_string(tree.users() >= 0 ? kServerUsers : -1),
+                                 std::to_string(tree.processor()), tree.folder(), in_tree ? "/" : here});
+}
+
+// The process that goes before the command loads nothing of the program's.
+void RunServer::keep_back(std::vector<std::string>* environment) {
   for (std::string& variable : *environment) {
     if (variable.starts_with("LD_PRELOAD=")) variable.insert(0, POWERCUT_FORK_KEPT_BACK);
   }
@@ -244,8 +263,14 @@ bool RunServer::ready() {
 
 std::optional<EngineError> RunServer::start() {
   if (socket_ >= 0) return std::nullopt;
+  const uint64_t asked = spec_.tree == nullptr ? 0 : spec_.tree->requests().load();
   if (auto wrong = spawn(plain_)) return wrong;
-  if (ready()) return std::nullopt;
+  if (ready()) {
+    // A program that has looked at the folder before main would bring what it saw into each run.
+    if (plain_ || spec_.tree == nullptr || spec_.tree->requests() == asked) return std::nullopt;
+    stop();
+    return fall_back();
+  }
   stop();
   if (cancelled()) return trouble("interrupted");
   if (WIFEXITED(status_) && WEXITSTATUS(status_) == 127) {
@@ -254,6 +279,10 @@ std::optional<EngineError> RunServer::start() {
     return error;
   }
   if (plain_) return trouble("no run could be started");
+  return fall_back();
+}
+
+std::optional<EngineError> RunServer::fall_back() {
   plain_ = fell_back_ = true;
   if (auto wrong = spawn(true)) return wrong;
   if (ready()) return std::nullopt;

@@ -15,6 +15,7 @@
 #include "checker/subjects/program/commands/command.h"
 #include "checker/subjects/program/forkserver/serve.h"
 #include "checker/subjects/program/processes/guardian.h"
+#include "checker/subjects/program/processes/tree_mount.h"
 #include "tracer/runtime/reads/read_log.h"
 
 namespace powercut {
@@ -52,6 +53,7 @@ class RunServer {
     const std::optional<std::vector<powercut_image_page>>* followed = nullptr;
     bool elsewhere = false;                     // at other addresses than all others, drawn anew for each server
     FileWatch::Place place = 0;                 // of the images, where the guardian looks after other files
+    TreeMount* tree = nullptr;                  // the command runs where this is mounted; outlives the server
     const std::atomic<bool>* cancel = nullptr;  // once set, a run ends at once with an error; may be null
   };
   // `guardian` outlives this.
@@ -76,10 +78,15 @@ class RunServer {
   bool receive(void* data, size_t size, double seconds);
   // Starts the process: to serve by itself, or, if `plain`, by a server that starts each run anew.
   std::optional<EngineError> spawn(bool plain);
-  // Where the guardian looks after files: let_watch() changes the words and the environment so that the process is
-  // watched from its start, and watch() takes the listener, which comes over `socket`.
-  void let_watch(std::vector<std::string>* words, std::vector<std::string>* environment) const;
+  // Starts the process anew, to serve each run by an exec.
+  std::optional<EngineError> fall_back();
+  // Where the guardian looks after files: let_watch() changes the words so that the process is watched from its start,
+  // and watch() takes the listener, which comes over `socket`.
+  void let_watch(std::vector<std::string>* words) const;
   void watch(int socket);
+  // Changes the words and the environment so that the process starts where the tree is mounted.
+  void let_enter(std::vector<std::string>* words, std::vector<std::string>* environment) const;
+  static void keep_back(std::vector<std::string>* environment);
   // Whether the process came to serve.
   bool ready();
   void stop();

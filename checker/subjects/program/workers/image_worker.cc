@@ -19,11 +19,6 @@ namespace {
 constexpr double kTracedSlower = 100, kLeastTraced = 60;
 // A run that reports its reads may take so many seconds more.
 constexpr double kReportLonger = 2;
-// A second run is given so many times as long, but no more than so many seconds, or else the usual time.
-constexpr double kSecondLonger = 4, kMostSecond = 10;
-
-constexpr size_t kLeastKept = 2048;
-
 // The inodes of an image are changed so many times at least, and as often as this part of the runs' time allows.
 constexpr uint64_t kLeastInodes = 8;
 constexpr double kInodesShare = 0.02;
@@ -41,32 +36,6 @@ std::string redirects(const TracePools& pools, const std::vector<std::string>& i
   return out;
 }
 
-// Bytes that are kept of each output where so many are printed. Outcomes are kept for the whole run, so many probes
-// take no more memory than one dump.
-size_t kept_of_each(size_t printing) {
-  return std::max<size_t>(kLeastKept, POWERCUT_FORK_KEPT / std::max<size_t>(printing, 1));
-}
-
-// Adds a step's end to the outcome of the steps before.
-void add_step(const ProgramStep& step, const RunEnd& end, size_t kept, ProgramOutcome* out) {
-  out->step = step;
-  out->left_processes = out->left_processes || end.left_processes;
-  if (end.timed_out) {
-    out->kind = ProgramOutcome::Kind::kTimeout;
-  } else if (WIFSIGNALED(end.status)) {
-    out->kind = ProgramOutcome::Kind::kSignal;
-    out->code = WTERMSIG(end.status);
-  } else if (WEXITSTATUS(end.status) != 0) {
-    out->kind = ProgramOutcome::Kind::kExit;
-    out->code = WEXITSTATUS(end.status);
-  }
-  if (!out->ok()) {
-    out->said = end.err.total > 0 ? end.err.text() : end.out.text();
-  } else if (step.kind == ProgramStep::Kind::kDump || step.kind == ProgramStep::Kind::kProbe) {
-    out->printed.push_back({step, end.out.total, end.out.digest, end.out.lines, end.out.text(kept)});
-  }
-}
-
 // Adds the pages that the run may have changed, by its own report. False: the run may have changed any page.
 bool add_changes(const powercut_read_log& log, ImageFiles::Pages* changed) {
   if (log.state != kPowercutReadsFollowed || log.changed > POWERCUT_READ_LOG_PAGES) return false;
@@ -75,42 +44,6 @@ bool add_changes(const powercut_read_log& log, ImageFiles::Pages* changed) {
 }
 
 }  // namespace
-
-std::string name_of(const ProgramStep& step) {
-  switch (step.kind) {
-    case ProgramStep::Kind::kRecover:
-      return "recover";
-    case ProgramStep::Kind::kCheck:
-      return "check";
-    case ProgramStep::Kind::kDump:
-      return "dump";
-    case ProgramStep::Kind::kProbe:
-      return "probe " + std::to_string(step.probe);
-  }
-  return "?";
-}
-
-const Command& command_of(const ProgramCommands& commands, const ProgramStep& step) {
-  switch (step.kind) {
-    case ProgramStep::Kind::kRecover:
-      break;
-    case ProgramStep::Kind::kCheck:
-      return *commands.check;
-    case ProgramStep::Kind::kDump:
-      return *commands.dump;
-    case ProgramStep::Kind::kProbe:
-      return commands.probes[step.probe - 1];
-  }
-  return commands.recover;
-}
-
-bool ProgramOutcome::alike(const ProgramOutcome& other, bool ordered) const {
-  return ends_like(other) && std::ranges::equal(printed, other.printed, [&](const Printed& a, const Printed& b) {
-           return a.step == b.step && a.alike(b, ordered);
-         });
-}
-
-double second_timeout(double timeout) { return std::max(timeout, std::min(timeout * kSecondLonger, kMostSecond)); }
 
 Result<std::unique_ptr<ImageWorker>> ImageWorker::create(const std::string& folder, const TracePools& pools,
                                                          const ProgramCommands& commands, Guardian* guardian,
@@ -189,39 +122,24 @@ std::vector<ImageWorker::Step> ImageWorker::make_steps(How how) const {
     const bool reports = spec.reports;
     out.push_back({step, &command, reports, std::make_unique<RunServer>(std::move(spec), guardian_)});
   };
-  add({ProgramStep::Kind::kRecover});
-  if (how == How::kDeviceTraced) return out;
-  if (commands_->check) add({ProgramStep::Kind::kCheck});
-  if (commands_->dump) add({ProgramStep::Kind::kDump});
-  for (uint32_t i = 0; i < commands_->probes.size(); ++i) add({ProgramStep::Kind::kProbe, i + 1});
+  for (const ProgramStep& step : steps_of(*commands_)) {
+    add(step);
+    if (how == How::kDeviceTraced) break;
+  }
   return out;
 }
 
 std::optional<EngineError> ImageWorker::start(std::vector<Step>& steps) {
   bool ran = false;
-  for (Step& step : steps) {
-    const bool before = step.server->fell_back();
-    if (auto wrong = step.server->start()) return wrong;
-    ran = ran || step.server->fell_back() != before;
-  }
+  if (auto wrong = start_steps(steps, &ran)) return wrong;
   if (!ran) return std::nullopt;
   auto restored = files_->restore();
   return restored ? std::nullopt : std::optional(restored.error());
 }
 
-Result<ProgramOutcome> ImageWorker::run_steps(std::vector<Step>& steps, double timeout,
-                                              const std::function<void(const Step&, const RunEnd&)>& after) const {
+Result<ProgramOutcome> ImageWorker::run_all(std::vector<Step>& steps, double timeout, const AfterStep& after) const {
   begin_image();
-  ProgramOutcome outcome;
-  const size_t kept = kept_of_each(commands_->printing());
-  for (Step& step : steps) {
-    auto end = step.server->run(timeout);
-    if (!end) return end.error();
-    after(step, *end);
-    add_step(step.step, *end, kept, &outcome);
-    if (!outcome.ok()) break;
-  }
-  return outcome;
+  return run_steps(steps, *commands_, timeout, after);
 }
 
 Result<ImageWorker::Traced> ImageWorker::trace(bool falls_back) {
@@ -244,7 +162,7 @@ Result<ImageWorker::Traced> ImageWorker::trace_once() {
   out.reads.emplace();
   const double timeout = reports() ? commands_->timeout + kReportLonger : traced_timeout(commands_->timeout);
   std::optional<ImageFiles::Pages> changed(std::in_place);
-  auto outcome = run_steps(traced_steps_, timeout, [&](const Step& step, const RunEnd& end) {
+  auto outcome = run_all(traced_steps_, timeout, [&](const Step& step, const RunEnd& end) {
     if (changed && !(step.reports && add_changes(step.server->reads(), &*changed))) changed.reset();
     if (out.reads) {
       auto why = step.reports ? out.reads->take(step.server->reads(), *pools_)
@@ -324,7 +242,7 @@ Result<ProgramOutcome> ImageWorker::run(bool elsewhere) {
       if (auto wrong = disguise()) return *wrong;
     }
     const double start = seconds_now();
-    auto outcome = run_steps(steps, timeout, [](const Step&, const RunEnd&) {});
+    auto outcome = run_all(steps, timeout, [](const Step&, const RunEnd&) {});
     run_seconds_ += seconds_now() - start;
     auto restored = files_->restore();
     if (!outcome) return outcome.error();
@@ -334,15 +252,7 @@ Result<ProgramOutcome> ImageWorker::run(bool elsewhere) {
 }
 
 std::vector<std::string> ImageWorker::notes() const {
-  std::vector<std::string> out;
-  for (const Step& step : steps_) {
-    const std::string why =
-        step.server->fell_back() ? "does not come by the C library's start of main" : step.command->plain_because;
-    if (why.empty()) continue;
-    const std::string note = "'" + step.command->given + "' " + why +
-                             ": it was started anew for each image, without the fork server, which is slower";
-    if (std::ranges::find(out, note) == out.end()) out.push_back(note);
-  }
+  std::vector<std::string> out = notes_on(steps_);
   if (!unreported_.empty()) out.push_back(unreported_ + ", so Valgrind told the reads, which is slower");
   return out;
 }
