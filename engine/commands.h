@@ -59,6 +59,8 @@ void add_program_judge_command(CommandLine& app, int& exit_code);
 void add_reproduce_command(CommandLine& app, int& exit_code);
 void add_judge_command(CommandLine& app, int& exit_code);
 void add_model_command(CommandLine& app, int& exit_code);
+void add_files_command(CommandLine& app, int& exit_code);
+void add_files_image_command(CommandLine& app, int& exit_code);
 void add_trees_command(CommandLine& app, int& exit_code);
 void add_faults_command(CommandLine& app, int& exit_code);
 

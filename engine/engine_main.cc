@@ -27,6 +27,8 @@ constexpr AddCommand kCommands[] = {
     add_reproduce_command,
     add_judge_command,
     add_model_command,
+    add_files_command,
+    add_files_image_command,
     add_trees_command,
     add_audit_command,
     add_faults_command,
