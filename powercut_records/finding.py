@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from powercut_records.base import Name, Record, Text
 from powercut_records.drawing import Drawing
+from powercut_records.files import Confirmed, FilesFinding
 from powercut_records.places import Placed, SourceLine
 from powercut_records.program import Program
 from powercut_records.steps import RecoverySteps
@@ -72,6 +73,7 @@ class Store(Placed):
     fate: Text = "unknown"  # persisted, lost or torn
     decisive: bool = False
     kind: Text = "store"
+    text: Text = ""  # of a call on a folder: as strace prints it
 
 
 class RecoveryStore(Placed):
@@ -200,6 +202,13 @@ class CoveredOperations(Record):
     all: int = 0
 
 
+class Lives(Record):
+    """Second lives that were begun, and those that began like none before."""
+
+    begun: int = 0
+    new: int = 0
+
+
 class Coverage(Record):
     kind: Literal["complete", "sampled", "unknown"] = "unknown"
     covered: Text = ""
@@ -209,6 +218,7 @@ class Coverage(Record):
     acknowledged: bool | None = None  # of a program: false, where nobody knows what must have survived
     schedules: Schedules | None = None  # of a run with one thread: None
     operations: CoveredOperations | None = None  # of a program that marks its operations
+    lives: Lives | None = None  # of a run with one life: None
 
 
 class Recheck(Record):
@@ -341,6 +351,8 @@ class FindingRecord(Record):
     suppressed: Suppression | None = None
     withdrawn: Text = ""  # why it does not count: its run cannot be trusted
     without: dict[str, Any] | None = None  # the flush or fence that was left out
+    files: FilesFinding | None = None  # of a recorded folder
+    confirmed: list[Confirmed] = []  # on real file systems, where somebody has looked
 
     @property
     def commands(self) -> Program:
@@ -379,5 +391,5 @@ class FindingRecord(Record):
 
     @property
     def counts(self) -> bool:
-        """It fails a gate: it is neither in the baseline nor suppressed."""
-        return self.baseline != "known" and not self.is_suppressed
+        """It fails a gate: it is neither in the baseline nor suppressed, and a file system that counts has it."""
+        return self.baseline != "known" and not self.is_suppressed and (self.files is None or self.files.fails)

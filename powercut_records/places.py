@@ -67,3 +67,9 @@ def flash_operation(stack: Sequence[Frame]) -> str:
     """The object to which a store on flash belongs, by the functions that made it
     (`targets/include/powercut/flash.h`)."""
     return "erase" if any("powercut_flash_erase" in frame.function for frame in stack) else "program"
+
+
+def nor_operation(stack: Sequence[Frame]) -> str:
+    """The operation on NOR flash to which a store belongs, by the functions that made it
+    (`targets/include/powercut/nor.h`)."""
+    return "erase" if any("powercut_nor_erase" in frame.function for frame in stack) else "program"

@@ -35,6 +35,7 @@ class Program(Record):
     check: list[Text] = []
     dump: list[Text] = []
     probes: list[list[Text]] = []  # run on what recovery left, in this order
+    continuation: list[Text] = []  # the work of a second life; empty: there is one life
     ordered: bool = False  # the order counts in which the dump and the probes print their lines
     timeout: float = 0.0  # seconds that each of them may take
     images: int = 0  # of one crash point that are tried where not all can be
@@ -46,6 +47,9 @@ class Program(Record):
     ack: Text = ""  # the expression whose lines end its operations
     exit: dict[str, int] | None = None
     pools: list[Pool] = []
+    folder: Text = ""  # whose files are judged, in the place of pools
+    profiles: dict[str, dict[str, Text]] = {}  # the switches of each file system that was asked for
+    sector_size: int = 512  # bytes that the disk below the folder writes as a whole
     output: dict[str, list[Text]] = {}  # stdout and stderr
     notes: list[Text] = []  # stores and files that were not recorded
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from powercut_records.base import Name, Record, Text
+from powercut_records.files import ProfileVerdict
 from powercut_records.finding import Coverage, FindingRecord, Verdict
 from powercut_records.places import Placed
 from powercut_records.program import Program
@@ -138,6 +140,7 @@ class RunRecord(Record):
     verdict: Verdict = "unknown"
     functional: bool = False  # it ended at a finding that needs no power cut
     coverage: Coverage = Coverage()
+    profiles: list[ProfileVerdict] = []  # of a recorded folder: the verdict for each file system
     assumptions: list[Text] = []
     not_checked: NotChecked = NotChecked()
     seconds: float | None = None
@@ -162,6 +165,10 @@ class RunRecord(Record):
     def commands(self) -> Program:
         """How its program was recorded and judged; nothing of that for a library."""
         return self.program or Program()
+
+    def deciding(self, names: Collection[str]) -> list[ProfileVerdict]:
+        """The file systems of a folder that decide a gate: those of `names`, or all where it names none of them."""
+        return [row for row in self.profiles if row.profile in names] or self.profiles
 
     @property
     def name(self) -> str:

@@ -26,9 +26,9 @@ while rm -rf "$1"; [ -e "$1" ] && [ "$i" -lt 50 ]; do i=$((i + 1)); sleep 0.1; d
 
 
 @contextmanager
-def folder(prefix: str) -> Iterator[Path]:
-    """The folder, where temporary files go. HarnessError where none can be made."""
-    path = Path(tempfile.gettempdir()) / f"{prefix}{secrets.token_hex(4)}"
+def folder(prefix: str, *, within: Path | None = None) -> Iterator[Path]:
+    """The folder, in `within` or where temporary files go. OSError where `within` takes none, else HarnessError."""
+    path = (within or Path(tempfile.gettempdir())).absolute() / f"{prefix}{secrets.token_hex(4)}"
     with subprocess.Popen(
         ["/bin/sh", "-c", _KEEPER, "sh", str(path)],
         stdin=subprocess.PIPE,
@@ -39,6 +39,9 @@ def folder(prefix: str) -> Iterator[Path]:
     ) as keeper:
         assert keeper.stdout is not None
         if not keeper.stdout.readline():
+            if within is not None:
+                path.mkdir()  # this fails in the same way, and says why
+                path.rmdir()
             raise HarnessError(
                 "no temporary folder can be made here",
                 where=str(path.parent),

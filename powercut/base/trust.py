@@ -130,7 +130,7 @@ def of_finding(content: Mapping[str, Any]) -> list[Code]:
         return _of_plan(content.get("plan"))
     folder = str(described.get("cwd"))
     probes = described.get("probes")
-    found = [described.get(name) for name in ("recover", "check", "dump")]
+    found = [described.get(name) for name in ("recover", "check", "dump", "continuation")]
     found += probes if isinstance(probes, list) else []
     return [command([str(word) for word in words], folder) for words in found if isinstance(words, list) and words]
 

@@ -9,7 +9,7 @@ from powercut_records import media
 
 
 class ImageRun(EngineEvent):
-    step: Literal["recover", "check", "dump", "probe"]
+    step: Literal["recover", "continue", "check", "dump", "probe"]
     #: Its number, from 1; 0 of other steps.
     probe: int = 0
     kind: Literal["ok", "exit", "signal", "timeout"]

@@ -60,6 +60,23 @@ class FindingStore(EngineEvent):
     stack: RawStack = Field(default_factory=list)
 
 
+class CallFate(EngineEvent):
+    """A call on a folder whose change was not durable at the cut."""
+
+    call: int
+    fate: Literal["on-disk", "lost", "partly"]
+    decisive: bool = False
+
+
+class FilesFinding(EngineEvent):
+    """The part of a finding that a folder has; its trees stay as they were written."""
+
+    profiles: list[str]
+    side: Literal["before", "during", "after"]
+    call: int
+    calls: list[CallFate]
+
+
 class Finding(EngineEvent):
     """The fields that Python itself uses; `parse` returns the whole object beside it for the record."""
 
@@ -72,6 +89,8 @@ class Finding(EngineEvent):
     operation: FindingOperation
     query: FindingQuery | None = None
     stores: list[FindingStore] = Field(default_factory=list)
+    #: None: the run is of no folder.
+    files: FilesFinding | None = None
 
 
 class Persisting(EngineEvent):
@@ -125,6 +144,14 @@ class CoveredOperations(EngineEvent):
     all: int
 
 
+class Lives(EngineEvent):
+    """Second lives: recovery, and the continuation behind it, which was cut."""
+
+    begun: int
+    #: The number of them that began like none before.
+    new: int
+
+
 class Coverage(EngineEvent):
     kind: Literal["complete", "sampled"]
     covered: Decimal
@@ -136,6 +163,24 @@ class Coverage(EngineEvent):
     #: None: the run had one thread.
     schedules: Schedules | None = None
     operations: CoveredOperations | None = None
+    #: None: the run had one life.
+    lives: Lives | None = None
+
+
+class ProfileResult(EngineEvent):
+    """The verdict on a folder under one file system's profile."""
+
+    profile: str
+    verdict: Verdict
+    complete: bool
+    crash_points: int = 0
+    #: Legal trees, summed over crash points; None where nobody has counted them.
+    crash_states: Decimal | None = None
+    covered: Decimal | None = None
+    findings: int = 0
+    #: The keys of findings that it has, also where the tree that was announced is legal under other profiles alone.
+    keys: list[str] = Field(default_factory=list)
+    reason: str | None = None
 
 
 class Result(EngineEvent):
@@ -162,6 +207,8 @@ class Result(EngineEvent):
     #: Where the time went: "run" is the engine's own process, "workers" the sum over them; seconds by name.
     stats: dict[str, dict[str, float]] = Field(default_factory=dict)
     coverage: Coverage
+    #: One for each file system that was asked for; empty where no folder is judged.
+    profiles: list[ProfileResult] = Field(default_factory=list)
     assumptions: list[str] = Field(default_factory=list)
     not_checked: dict[str, Any] = Field(default_factory=dict)
     #: Functions whose stores recovery of a program reached, and the others; told by the runtime.

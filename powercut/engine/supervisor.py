@@ -291,7 +291,10 @@ def _prepare() -> None:
 def main() -> None:
     _prepare()
     requests = sys.stdin.buffer
-    request = json.loads(requests.readline())
+    line = requests.readline()
+    if not line.endswith(b"\n"):
+        return  # powercut was killed before it could ask
+    request = json.loads(line)
     job = Job(request)
     wake, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(waker)

@@ -41,10 +41,15 @@ def blamed(stores: Iterable[Store], often: Counter[str]) -> list[Store]:
 
     `often`: how many findings of the run have a store of this identity. A store that nearly all findings share (the
     magic of a header that was never flushed, a lock) says nothing about any of them.
+
+    Among calls on a folder the first one is to blame that did not reach the disk as a whole. Later ones are often
+    missing for the only reason that they would have hidden the damage.
     """
 
     def rank(store: Store) -> tuple[int, int, int]:
         fate = _FATES.index(store.fate) if store.fate in _FATES else len(_FATES)
+        if store.text:
+            return int(store.fate == "persisted"), 0, store.event
         return fate, often[told(store.identity)], -store.event
 
     return sorted((store for store in stores if store.decisive), key=rank)

@@ -6,13 +6,14 @@ from typing import Any
 
 from powercut.base.errors import HarnessError
 from powercut.engine import events
-from powercut.findings import bugs
+from powercut.findings import bugs, profiles
 from powercut.findings.finding_records import canonical_order, make_record, performance_bug, symbolised
 from powercut.findings.store import FindingStore
 from powercut.symbols.flush_helpers import FlushOnly, flush_only
 from powercut.symbols.store_functions import of_event
 from powercut.symbols.symbolize import Symbolizer
 from powercut_records.base import changed, without
+from powercut_records.files import ProfileVerdict
 from powercut_records.finding import Coverage, FindingRecord
 from powercut_records.program import Program
 from powercut_records.run import NotChecked, PerformanceBug, RunError, RunRecord, StoreFunction
@@ -136,6 +137,8 @@ class Collector:
         before = self._by_key.pop(event.key, None)
         rivals = [other for other in self._by_key.values() if other.fingerprint == name]
         best = min([*rivals, record], key=canonical_order)
+        for rival in rivals:
+            profiles.join(rival, record)
         if best is record:
             record = self._store.put(record, order=self._order)
         self._by_key[event.key] = record
@@ -150,6 +153,8 @@ class Collector:
         run = self._run
         if self._result is not None and self._result.withdrawn:
             self._withdraw(self._result)
+        rows = self._result.profiles if self._result is not None else []
+        profiles.note({row.profile: row.keys for row in rows}, self._by_key)
         run.findings = self._settled()
         if self._result is not None:
             self._judged(self._result)
@@ -172,6 +177,8 @@ class Collector:
         if interrupted and run.coverage.kind != "complete":
             run.interrupted = True
             run.coverage = changed(run.coverage, kind="sampled", reason=INTERRUPTED)
+        told = [ProfileVerdict.model_validate(row.model_dump(exclude={"keys"})) for row in rows]
+        profiles.settle(run, judged=told)
         return run
 
     def _withdraw(self, result: events.Result) -> None:

@@ -80,7 +80,7 @@ def make_record(
     for name in ("target", "variant", "scenario", "model"):
         fields[name] = getattr(run, name)
     fields["engine"] = {name: getattr(run, name) for name in ("model", "strategy", "atoms", "nested", "seed")}
-    fields["stores"] = [symbolised(store, modules, symbolizer, with_source=True) for store in raw.get("stores") or []]
+    fields["stores"] = [_store(store, modules, symbolizer) for store in raw.get("stores") or []]
     if raw.get("fault"):
         fields["fault"] = symbolised(raw["fault"], modules, symbolizer, with_source=True)
     if raw.get("last_store"):
@@ -104,11 +104,34 @@ def make_record(
                 for line in raw["timeline"].get("lines") or []
             ],
         }
+    if raw.get("files"):
+        told = {
+            name: [_call(call, modules, symbolizer) for call in raw["files"].get(name) or []]
+            for name in ("calls", "around")
+        }
+        fields["files"] = {**raw["files"], **told}
     record = FindingRecord.model_validate(fields)
     bugs.settle([record])
     record.sources = source.table(_sites_told(record))
     record.fingerprint = fingerprint(record)
     return record
+
+
+def _store(store: dict[str, Any], modules: Sequence[Module], symbolizer: Symbolizer) -> dict[str, Any]:
+    """A store. A call on a folder is known by its place and by what it was called with, or by the latter alone."""
+    placed = symbolised(store, modules, symbolizer, with_source=True)
+    if "text" not in store:
+        return placed
+    call = store["identity"]["text"]
+    known = placed["identity"]
+    text = call if known is store["identity"] else f"{known['text']} {call}"
+    return {**placed, "site": placed["site"] or store["text"], "identity": {**known, "text": text}}
+
+
+def _call(call: dict[str, Any], modules: Sequence[Module], symbolizer: Symbolizer) -> dict[str, Any]:
+    """A call of the story of a folder, with its line of source in the place of its stack."""
+    placed = symbolised(call, modules, symbolizer)
+    return {name: value for name, value in placed.items() if name not in ("stack", "function")}
 
 
 def _sites_told(record: FindingRecord) -> Iterator[str]:

@@ -50,8 +50,14 @@ def name_of(identity: Mapping[str, Any]) -> Name:
 
 
 def store_identities(stores: Iterable[Store], names: Names = _NO_OTHERS) -> list[str]:
-    """`fate file function text #ordinal` of every decisive store of a finding record, sorted, each once."""
-    return sorted({f"{store.fate} {_told(store.identity, names)}" for store in stores if store.decisive})
+    """`fate file function text #ordinal` of every decisive store of a finding record, sorted, each once.
+
+    A call on a folder that reached the disk in part is lost: how much of it is there depends on the file system.
+    """
+    fates = (
+        (store, "lost" if store.text and store.fate == "torn" else store.fate) for store in stores if store.decisive
+    )
+    return sorted({f"{fate} {_told(store.identity, names)}" for store, fate in fates})
 
 
 def fingerprint(record: FindingRecord, names: Names = _NO_OTHERS) -> str:
