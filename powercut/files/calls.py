@@ -183,6 +183,11 @@ class Names:
         """Whether the inode had names, and has none now."""
         return inode in self.latest and not self.leading[inode]
 
+    def only(self, inode: int) -> tuple[int, bytes] | None:
+        """The name of an inode with one name: the folder, and the name in it. None for all others."""
+        leading = self.leading.get(inode, {})
+        return next(iter(leading)) if len(leading) == 1 else None
+
     def path(self, inode: int) -> str:
         """The path of an inode by its latest name, or by the last one that it had; `.` for the folder itself."""
         parts: list[str] = []

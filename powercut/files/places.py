@@ -30,6 +30,11 @@ def is_runtime(path: str) -> bool:
     return _RUNTIMES.match(os.path.basename(path)) is not None or _STANDARD_MODULES.search(path) is not None
 
 
+def is_of_program(path: str) -> bool:
+    """Whether the module of this path has code of the program itself, and not of a runtime or of the distribution."""
+    return not is_runtime(path) and not path.startswith(_DISTRIBUTION)
+
+
 class Places:
     """The places of a recording's calls; each stack is looked up once."""
 
@@ -41,7 +46,7 @@ class Places:
     def frames(self, stack: tuple[tuple[int, int], ...]) -> list[Frame]:
         """The frames of the program, innermost first, without those of runtimes and of the distribution."""
         if stack not in self._known:
-            own = [frame for frame in stack if self._is_programs(frame[0])]
+            own = [frame for frame in stack if is_of_program(self._modules[frame[0]].path)]
             frames = self._symbolizer.stack(self._modules, own) if own else []
             self._known[stack] = [frame for frame in frames if not frame.function.startswith(_MARK)]
         return self._known[stack]
@@ -53,7 +58,3 @@ class Places:
             return ""
         function = _RUST_HASH.sub("", function_name(frame.function))
         return frame.place if frame.function == "??" else f"{function}, {frame.place}"
-
-    def _is_programs(self, module: int) -> bool:
-        path = self._modules[module].path
-        return not is_runtime(path) and not path.startswith(_DISTRIBUTION)

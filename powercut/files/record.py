@@ -12,15 +12,19 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from powercut.base import paths
 from powercut.base.errors import HarnessError, UsageError
+from powercut.base.scratch import folder as scratch_folder
 from powercut.engine.supervise import OUTPUTS
 from powercut.program import acknowledgements, valgrind
 
+#: Tracers of folders, the default first.
+TRACERS = ("calls", "valgrind")
+_RAW, _REPORT = "raw.pct", "report"
 _CHOOSE = "Name the folder that holds the program's data with --files."
 
 
@@ -64,10 +68,23 @@ class RecordedFiles:
         return f"The command wrote {files}: the most likely are {', '.join(self.elsewhere)}."
 
 
+def tracer(asked: str | None) -> str:
+    """The tracer of a folder that --tracer names. UsageError for one that records no folder."""
+    if asked is not None and asked not in TRACERS:
+        raise UsageError(
+            f"the tracer '{asked}' records no folder",
+            where="--tracer",
+            next_step="Leave it out; or name valgrind, for exact stores through mappings.",
+        )
+    return asked or TRACERS[0]
+
+
 def checked_folder(folder: Path) -> Path:
     """The folder as an absolute path without links, or an error for what cannot be judged."""
     try:
         status = folder.stat()
+    except FileNotFoundError:
+        raise UsageError("there is no such folder", where=str(folder), next_step=f"Make it first. {_CHOOSE}") from None
     except OSError as error:
         raise UsageError(f"the folder cannot be used: {error.strerror}", where=str(folder), next_step=_CHOOSE) from None
     if not stat.S_ISDIR(status.st_mode):
@@ -106,33 +123,57 @@ def record(
             where=str(trace),
             next_step="Name another place with -o.",
         )
-    with tempfile.TemporaryDirectory(prefix="powercut-", dir=_scratch_outside(checked, trace)) as name:
-        scratch = Path(name)
-        raw = scratch / "raw.pct" if ack else trace
-        asked = [f"--folder={checked}", f"--trace={raw}", f"--marks={scratch / 'marks'}"]
-        if ack:
-            (scratch / "output").mkdir()
-            asked.append(f"--output={scratch / 'output'}")
-        words, environment = list(command), None
-        if tracer == "valgrind":
-            words, environment = valgrind.telling_stores(command, stores=scratch / "stores")
-            asked += [f"--stores={scratch / 'stores'}", f"--tracer-words={len(words) - len(command)}"]
+    with scratch_folder("powercut-", within=_scratch_outside(checked, trace)) as scratch:
+        words, environment = recorder(command, checked, trace, scratch=scratch, ack=ack, tracer=tracer)
         try:
-            found = _reported(scratch, ["record-files", *asked], ["--", *words], of=command[0], environment=environment)
+            _run(words, environment)
         finally:
             _print_again(scratch / "output")
-        printed = found.pop("printed")
-        if ack:
-            given = {"ack": ack.pattern, "printed": printed, "lines": acknowledgements.found(ack, scratch / "output")}
-            (scratch / "lines").write_text(json.dumps(given), encoding="utf-8")
-            asked = [f"--trace={raw}", f"--output={scratch / 'lines'}", f"--out={trace}"]
-            counts = _reported(scratch, ["acknowledge-files", *asked], [], of=command[0])
-            found |= {
-                "events": counts["events"],
-                "acknowledged": counts["lines"],
-                "notes": tuple(acknowledgements.notes(counts)),
-            }
-    return RecordedFiles(**found)
+        return acknowledged(recorded(scratch, of=command[0]), scratch, trace, of=command[0], ack=ack)
+
+
+def recorder(
+    command: Sequence[str], folder: Path, trace: Path, *, scratch: Path, ack: re.Pattern[str] | None, tracer: str
+) -> tuple[list[str], dict[str, str] | None]:
+    """The command under the recorder, and the whole environment or None for that of this process. `recorded` tells its
+    end. With `ack` the command prints to files of the folder `scratch`, which is the recorder's own."""
+    words, environment = list(command), None
+    asked = [f"--folder={folder}", f"--trace={scratch / _RAW if ack else trace}", f"--marks={scratch / 'marks'}"]
+    if ack:
+        (scratch / "output").mkdir()
+        asked.append(f"--output={scratch / 'output'}")
+    if tracer == "valgrind":
+        words, environment = valgrind.telling_stores(command, stores=scratch / "stores")
+        asked += [f"--stores={scratch / 'stores'}", f"--tracer-words={len(words) - len(command)}"]
+    report = [f"--report={scratch / _REPORT}"]
+    return [str(paths.engine()), "record-files", *asked, *report, "--", *words], environment
+
+
+def recorded(scratch: Path, *, of: str) -> RecordedFiles:
+    """The end of a recorder's command. UsageError where the recorder refused the command, HarnessError where it did not
+    report."""
+    found = _report(scratch, of=of)
+    found["elsewhere"] = list(dict.fromkeys(found["elsewhere"]))  # a file that took the place of another has its name
+    return RecordedFiles(**{name: value for name, value in found.items() if name != "printed"})
+
+
+def acknowledged(
+    found: RecordedFiles, scratch: Path, trace: Path, *, of: str, ack: re.Pattern[str] | None
+) -> RecordedFiles:
+    """With `ack`: puts the operations that the command's output acknowledges into the trace. UsageError where no line
+    matches."""
+    if ack is None:
+        return found
+    printed = _report(scratch, of=of)["printed"]
+    given = {"ack": ack.pattern, "printed": printed, "lines": acknowledgements.found(ack, scratch / "output")}
+    (scratch / "lines").write_text(json.dumps(given), encoding="utf-8")
+    asked = [f"--trace={scratch / _RAW}", f"--output={scratch / 'lines'}", f"--out={trace}"]
+    (scratch / _REPORT).unlink()
+    _run([str(paths.engine()), "acknowledge-files", *asked, f"--report={scratch / _REPORT}"], None)
+    counts = _report(scratch, of=of)
+    return replace(
+        found, events=counts["events"], acknowledged=counts["lines"], notes=tuple(acknowledgements.notes(counts))
+    )
 
 
 def _scratch_outside(folder: Path, trace: Path) -> Path | None:
@@ -141,20 +182,13 @@ def _scratch_outside(folder: Path, trace: Path) -> Path | None:
     return trace.absolute().parent if inside else None
 
 
-def _reported(
-    scratch: Path, words: list[str], rest: list[str], *, of: str, environment: dict[str, str] | None = None
-) -> dict[str, Any]:
+def _report(scratch: Path, *, of: str) -> dict[str, Any]:
     """The answer of a command of the engine that prints nothing."""
-    report = scratch / "report"
-    report.unlink(missing_ok=True)
-    ended = _run([str(paths.engine()), *words, f"--report={report}", *rest], environment)
     try:
-        found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
+        found: dict[str, Any] = json.loads((scratch / _REPORT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise HarnessError(
-            f"the recorder ended with status {ended.returncode} and without a report; it took the command with it",
-            where=of,
-            next_step="Record it again.",
+            "the recorder ended without a report; it took the command with it", where=of, next_step="Record it again."
         ) from None
     if error := found.get("error"):
         kind = UsageError if error["kind"] == "usage" else HarnessError
@@ -162,14 +196,13 @@ def _reported(
     return found
 
 
-def _run(words: list[str], environment: dict[str, str] | None) -> "subprocess.Popen[bytes]":
+def _run(words: list[str], environment: dict[str, str] | None) -> None:
     """Runs the engine to its end. Ctrl-C reaches the recorded command as well, whose end ends the recording."""
     with subprocess.Popen(words, env=environment) as process:
         try:
             process.wait()
         except KeyboardInterrupt:
             process.wait()  # a second Ctrl-C ends the recording at once
-    return process
 
 
 def _print_again(output: Path) -> None:

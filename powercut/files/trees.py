@@ -4,11 +4,13 @@ The engine counts them (replayer/media/files/PROFILES.md); no recovery runs.
 """
 
 import json
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from powercut.base import scratch
+from powercut.base.errors import UsageError
 from powercut.engine import engine, events
 from powercut.engine.engine import Interrupt
 from powercut.models import profiles
@@ -50,18 +52,42 @@ class TreesOfProfile:
 
 
 def chosen(names: str | None) -> list[Profile]:
-    """The profiles of a list such as 'ext4,posix'; without one, those of the usual file systems."""
-    return [profiles.named(name.strip()) for name in (USUAL if names is None else names.split(","))]
+    """The profiles of a list such as 'ext4,posix', each once; without one, those of the usual file systems. UsageError
+    for a name that is none, and for two profiles of one name."""
+    words = USUAL if names is None else [word.strip() for word in names.split(",") if word.strip()]
+    if not words:
+        raise UsageError(
+            "no file system was named", where="--fs", next_step=f"Leave it out, or write --fs {','.join(USUAL)}."
+        )
+    found: dict[str, Profile] = {}
+    for word in dict.fromkeys(words):
+        profile = profiles.named(word)
+        if profile.name in found:
+            raise UsageError(
+                f"two profiles have the name '{profile.name}'",
+                where=f"--fs {word}",
+                next_step="Give your own file another name.",
+            )
+        found[profile.name] = profile
+    return list(found.values())
+
+
+def switches(asked: Sequence[Profile]) -> dict[str, dict[str, str]]:
+    """The switches of each profile by its name, in the order asked for."""
+    return {profile.name: asdict(profile.switches) for profile in asked}
+
+
+def profiles_file(chosen: Mapping[str, Mapping[str, str]]) -> AbstractContextManager[str]:
+    """A file of switches, as the engine reads them, in the body."""
+    return scratch.file([json.dumps({name: dict(value) for name, value in chosen.items()})])
 
 
 def count(
     engine_path: Path, trace: Path, asked: Sequence[Profile], *, interrupt: Interrupt | None = None
 ) -> Iterator[TreesOfProfile]:
     """The trees of a recording under each profile. UsageError for what is no recording of a folder."""
-    with tempfile.NamedTemporaryFile("w", prefix="powercut-", suffix=".json") as file:
-        json.dump({profile.name: asdict(profile.switches) for profile in asked}, file)
-        file.flush()
-        arguments = ["trees", "--trace", str(trace), "--profiles", file.name]
+    with profiles_file(switches(asked)) as file:
+        arguments = ["trees", "--trace", str(trace), "--profiles", file]
         for event, _ in engine.stream(engine_path, arguments, interrupt=interrupt):
             if isinstance(event, events.Trees):
                 points = [
