@@ -53,6 +53,12 @@ class ProgramOptions:
         "--dump CMD",
         "prints the contents after recovery; compared with the contents that the marked operations allow.",
     )
+    continuation: str | None = judging_row(
+        "--continue CMD",
+        "the work of a second life, for --files: it runs behind recovery, the power is cut once more at each of its "
+        "instants, and recovery, --check and --dump judge what is left. It is one operation, which is acknowledged "
+        "when it ends.",
+    )
     cwd: Path | None = recording_row(
         "--cwd DIR", "the folder that the commands run in, and that file names are relative to."
     )
@@ -94,9 +100,21 @@ class ProgramOptions:
         "a file that the program writes by system calls (pwrite, fsync, O_DSYNC): its sectors are "
         "those of a block device behind a volatile write cache.",
     )
+    files: str | None = recording_row(
+        "--files DIR",
+        "a folder in place of pools: all that is done to the files below it, in any language. With --record the folder "
+        "is put aside for the run, and is back afterwards as it was: the command begins with a copy of it, or, with "
+        "--setup, with an empty folder and what --setup makes there. 'powercut record --files DIR -- CMD' works in it.",
+    )
+    fs: str | None = judging_row(
+        "--fs NAMES",
+        "the file systems that a folder is judged under: ext4,posix; names of 'powercut models files', or files of "
+        "your own.  [default: ext4,xfs,btrfs]",
+    )
     sector_size: int | None = recording_row(
         "--sector-size N",
-        f"bytes of a sector of the device, {' or '.join(map(str, SECTOR_SIZES))}.  [default: {SECTOR_SIZES[0]}]",
+        "bytes that the device, or the disk below a folder, writes as a whole, "
+        f"{' or '.join(map(str, SECTOR_SIZES))}.  [default: {SECTOR_SIZES[0]}]",
         **_choices(SECTOR_SIZES),
     )
     atomic_unit: int | None = recording_row(

@@ -6,6 +6,7 @@ makes it. No image holds these files: a recovery that looks at one of them is no
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from powercut.engine.supervise import StartError
 from powercut.program import keeper
 
 _REPORT = "other-files.json"
+#: Files that Valgrind makes of its own command line, and unlinks at once.
+_OF_VALGRIND = re.compile(r"/valgrind_proc_\d+_[^/]*$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +66,8 @@ def found(command: Sequence[str], *, scratch: Path) -> OtherFiles:
         return OtherFiles(unseen=(_unseen("any call"),))
     if told["failed"] is not None:
         raise StartError(os.strerror(told["failed"]), command[0])
-    return OtherFiles(changed=tuple(told["changed"]), unseen=tuple(map(_unseen, told["unseen"])))
+    changed = tuple(file for file in told["changed"] if not _OF_VALGRIND.search(file["path"]))
+    return OtherFiles(changed=changed, unseen=tuple(map(_unseen, told["unseen"])))
 
 
 def _unseen(what: str) -> str:

@@ -4,8 +4,6 @@ import json
 import os
 import shlex
 import shutil
-import signal
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,43 +11,23 @@ from pathlib import Path
 from typing import Any
 
 from powercut.base import paths
-from powercut.base.errors import HarnessError, UsageError
+from powercut.base.errors import UsageError
 from powercut.base.output_files import unwritable, write_json
+from powercut.base.scratch import folder as scratch_folder
 from powercut.engine import engine, events
 from powercut.engine.engine import Interrupt
-from powercut.engine.supervise import Ended, Output, StartError, status_text, supervised
-from powercut.program import acknowledgements, other_files, pin, pmemcheck, unseen_instructions, valgrind
+from powercut.engine.supervise import Ended, Output, StartError, supervised
+from powercut.program import acknowledgements, endings, other_files, pin, pmemcheck, unseen_instructions, valgrind
 from powercut.program import pools as program_pools
 from powercut.program.pools import Aside
 from powercut.program.recording import Recording
 from powercut.symbols import store_functions
 
-#: Variables of the runtime: their values are meant for another recording.
-_OURS = (
-    "POWERCUT_TRACE",
-    "POWERCUT_STREAM",
-    "POWERCUT_SCHEDULE",
-    "POWERCUT_POOL_FILES",
-    "POWERCUT_DEVICE_FILE",
-    "POWERCUT_OUTPUT",
-    store_functions.VARIABLE,
-    "POWERCUT_POOL_BASE",
-    "POWERCUT_POOL_SIZE",
-)
 _STREAM = "stream"
 _REACHED = "reached"
 #: Seconds that a recording has at least, however little a budget leaves of its time.
 _LEAST = 0.1
 _NO_FILE = "no file"
-_UNKNOWN_INSTRUCTION = (
-    "Valgrind may not know one of its instructions (AVX-512, for instance): build it without, or with 'powercut cc'."
-)
-
-
-def environment() -> dict[str, str]:
-    """The environment of recorded programs and recoveries: libpmem takes any file for persistent memory."""
-    kept = {name: value for name, value in os.environ.items() if name not in _OURS}
-    return {"PMEM_IS_PMEM_FORCE": "1", **kept}
 
 
 def record(recording: Recording, trace: Path, *, name: str, interrupt: Interrupt | None = None) -> dict[str, Any]:
@@ -62,8 +40,8 @@ def record(recording: Recording, trace: Path, *, name: str, interrupt: Interrupt
     trace = trace.absolute()  # the program may run in another folder
     try:
         trace.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=trace.parent, prefix=".record.") as folder:
-            return _record(recording, trace, name=name, scratch=Path(folder), interrupt=interrupt)
+        with scratch_folder(".record.", within=trace.parent) as scratch:
+            return _record(recording, trace, name=name, scratch=scratch, interrupt=interrupt)
     except OSError as error:
         raise unwritable(trace, error) from error
 
@@ -73,7 +51,7 @@ def _record(
 ) -> dict[str, Any]:
     if recording.keep_pool:
         before = [pool if pool.exists() else None for pool in recording.pools]
-        recording = replace(recording, began="the file as it was" if any(before) else _NO_FILE)
+        recording = _begun(recording, "the file as it was" if any(before) else _NO_FILE)
         _copy(recording, before, scratch)
         recorded = _traced(recording, trace, name=name, scratch=scratch, interrupt=interrupt)
     else:
@@ -82,16 +60,29 @@ def _record(
             began = f"{_NO_FILE} (the one that was there is back)" if any(aside.before) else _NO_FILE
             if recording.setup:
                 started = time.monotonic()
-                _set_up(recording, scratch=scratch, held=aside.held, interrupt=interrupt)
+                endings.set_up(recording, scratch=scratch, held=aside.held, interrupt=interrupt)
                 began = f"made by --setup: {shlex.join(recording.setup)}"
                 if recording.within is not None:
                     left = max(_LEAST, recording.within - (time.monotonic() - started))
                     recording = replace(recording, within=left)
-            recording = replace(recording, began=began)
+            recording = _begun(recording, began)
             recorded = _traced(recording, trace, name=name, scratch=scratch, aside=aside, interrupt=interrupt)
     if recording.keep:
         _keep(scratch, trace)
     return recorded
+
+
+def _begun(recording: Recording, began: str) -> Recording:
+    """The recording with the state of the pools, and with advice where there was no file."""
+    if not began.startswith(_NO_FILE):
+        return replace(recording, began=began)
+    pools = " or ".join(map(os.fspath, recording.pools))
+    return replace(
+        recording,
+        began=began,
+        advice=f"It began without {pools}: if it does not make that itself, give --setup CMD, or --keep-pool to begin "
+        "with the file that is there. Otherwise: ",
+    )
 
 
 def _copy(recording: Recording, before: Sequence[Path | None], scratch: Path) -> None:
@@ -100,37 +91,6 @@ def _copy(recording: Recording, before: Sequence[Path | None], scratch: Path) ->
         if recording.keep and file:
             program_pools.copy(file, scratch / f"{number}.before")
             shutil.copystat(file, scratch / f"{number}.before")
-
-
-def _set_up(recording: Recording, *, scratch: Path, held: int, interrupt: Interrupt | None) -> None:
-    """Makes the pools. UsageError when nothing was made."""
-    where = f"--setup {shlex.join(recording.setup)}"
-    try:
-        with supervised(
-            recording.setup,
-            cwd=recording.cwd,
-            environment=environment(),
-            timeout=recording.limit,
-            scratch=scratch,
-            held=(held,),
-            interrupt=interrupt,
-        ) as ended:
-            said = _said(ended.stdout, ended.stderr)
-    except StartError as error:
-        raise _not_started(error) from error
-    _refuse_slow("the set-up", recording, ended, where)
-    if ended.status != 0:
-        raise UsageError(
-            f"the set-up ended with {status_text(ended.status)}{said}",
-            where=where,
-            next_step="Mend it. It begins without a pool file, and must end with status 0.",
-        )
-    if not any(pool.exists() for pool in recording.pools):
-        raise UsageError(
-            f"the set-up did not make {' or '.join(map(os.fspath, recording.pools))}",
-            where=where,
-            next_step="Let it make the file that the recorded command works on.",
-        )
 
 
 def _traced(
@@ -149,7 +109,7 @@ def _traced(
     try:
         ended, raw = run(recording, part, name=name, scratch=scratch, aside=aside, interrupt=interrupt)
     except StartError as error:
-        raise _not_started(error) from error
+        raise endings.not_started(error) from error
     _refuse_unused(recording, ended, raw)
     part.replace(trace)
     stores = store_functions.of_folder(reached)
@@ -157,7 +117,7 @@ def _traced(
         **{key: value for key, value in raw.items() if key != "event"},
         **({} if stores.empty else {"store_functions": stores.record()}),
         "trace": os.fspath(trace),
-        "program": {**_described(recording, ended, name=name), "notes": _notes(recording, ended, raw, scratch)},
+        "program": {**endings.described(recording, ended, name=name), "notes": _notes(recording, ended, raw, scratch)},
     }
 
 
@@ -169,7 +129,7 @@ def _stream(
     output = scratch / "output" if recording.ack else None
     if output:
         output.mkdir()
-    variables = environment()
+    variables = endings.environment()
     command: Sequence[str] = recording.words
     if recording.tracer == "llvm":
         if colon := next((path for path in recording.pools if ":" in os.fspath(path)), None):
@@ -204,13 +164,13 @@ def _stream(
         interrupt=interrupt,
     ) as ended:
         beside = other_files.found(command, scratch=scratch)
-        _refuse_failure(recording, ended)
+        endings.refuse_failure(recording, ended)
         if not stream.exists():
             # It begins when the program does something with a pool.
             return ended, {"pools": [], "notes": []}
         file = scratch / "metadata.json"
         hidden = unseen_instructions.sentences(recording.binary.path) if recording.tracer == "llvm" else []
-        described = {**_described(recording, ended, name=name), "unseen": hidden, **beside.described()}
+        described = {**endings.described(recording, ended, name=name), "unseen": hidden, **beside.described()}
         write_json(file, {"program": described})
         arguments = ["convert", "--stream", str(stream), "--trace", str(part), "--metadata", str(file)]
         if device := recording.device:
@@ -223,7 +183,7 @@ def _stream(
         if raw.get("exit") is None:
             raise UsageError(
                 "the recording has no end: the program replaced itself by another one, or was ended from outside",
-                where=_where(recording),
+                where=endings.where(recording),
                 next_step="Record the program that works on the pool itself.",
             )
         return ended, raw
@@ -238,7 +198,7 @@ def _scheduled(
     file = scratch / "metadata.json"
     hidden = unseen_instructions.sentences(recording.binary.path)
     # A run that is not refused below comes to what the trace says of it.
-    described = _described(recording, _ended(events.Scheduled(event="scheduled", trace="", status=0)), name=name)
+    described = endings.described(recording, _ended(events.Scheduled(event="scheduled", trace="", status=0)), name=name)
     write_json(file, {"program": {**described, "unseen": hidden}})
     arguments = ["record-schedules", "--command", json.dumps(recording.words), "--cwd", os.fspath(recording.cwd)]
     for pool in recording.pools:
@@ -259,7 +219,7 @@ def _scheduled(
         events.Scheduled,
         before=watching,
         interrupt=interrupt,
-        environment={**environment(), store_functions.VARIABLE: os.fspath(scratch / _REACHED)},
+        environment={**endings.environment(), store_functions.VARIABLE: os.fspath(scratch / _REACHED)},
         cwd=recording.cwd,
         held=(aside.held,) if aside else (),
     )
@@ -270,10 +230,10 @@ def _scheduled(
     if answer.stalled:
         raise UsageError(
             f"the program did not come to its end with its threads scheduled: {answer.stalled}",
-            where=_where(recording),
+            where=endings.where(recording),
             next_step="Build all that waits for other threads with 'powercut cc', or leave out --threads scheduled.",
         )
-    _refuse_failure(recording, ended)
+    endings.refuse_failure(recording, ended)
     return ended, {**raw, "unseen": hidden}
 
 
@@ -284,7 +244,7 @@ def _refuse_others(recording: Recording, answer: events.Scheduled, scratch: Path
     if late := [path for path in changed if path not in known and not f"{path}/".startswith(f"{answer.folder}/")]:
         raise UsageError(
             f"only in some schedules the program has changed another file: {late[0]}",
-            where=_where(recording),
+            where=endings.where(recording),
             next_step="Let it write the same files in each schedule, or leave out --threads scheduled.",
         )
 
@@ -312,98 +272,13 @@ def _pmemcheck(
         recording.pools,
         part,
         cwd=recording.cwd,
-        environment=environment(),
+        environment=endings.environment(),
         timeout=recording.limit,
         saved=aside.saved if aside else None,
     )
-    _refuse_failure(recording, recorded.ended)
+    endings.refuse_failure(recording, recorded.ended)
     raw = recorded.trace.model_dump()
     return recorded.ended, {**raw, "pools": [{**pool, "mapped": True} for pool in raw["pools"]], "notes": []}
-
-
-def _described(recording: Recording, ended: Ended, *, name: str) -> dict[str, Any]:
-    """The program as it stands in the trace's metadata and in the run record."""
-    return {
-        "name": name,
-        **recording.described(),
-        "exit": {"signal": -ended.status} if ended.status < 0 else {"status": ended.status},
-        "seconds": ended.seconds,
-        "output": {"stdout": ended.stdout.shown(), "stderr": ended.stderr.shown()},
-    }
-
-
-def _where(recording: Recording) -> str:
-    return f"--record {shlex.join(recording.command)}"
-
-
-def _refuse_slow(name: str, recording: Recording, ended: Ended, where: str) -> None:
-    """Raises an error for a command that did not end in time.
-
-    HarnessError where the time was the budget's, UsageError where it was the limit of the command itself.
-    """
-    if ended.stopped != "timeout":
-        return
-    if recording.within is not None and recording.limit == recording.within:
-        raise HarnessError(
-            "the budget ended before the program was recorded, so nothing was judged",
-            where=where,
-            next_step="Give it a longer --budget, or the program less to do.",
-        )
-    said = _said(ended.stdout, ended.stderr)
-    raise UsageError(
-        f"{name} did not end within {recording.timeout:g} s, and was ended with all its processes{said}",
-        where=where,
-        next_step="Let it end by itself, or give it more time with --record-timeout.",
-    )
-
-
-def _refuse_failure(recording: Recording, ended: Ended) -> None:
-    where = _where(recording)
-    said = _said(ended.stdout, ended.stderr)
-    _refuse_slow("the program", recording, ended, where)
-    if ended.status not in recording.allowed:
-        raise UsageError(
-            f"the program ended with {status_text(ended.status)} while it was recorded{said}",
-            where=where,
-            next_step=_began_without(recording)
-            + (
-                f"Mend it, or the command. If this status is no failure, say --allow-exit {ended.status}."
-                if ended.status > 0
-                else _UNKNOWN_INSTRUCTION
-                if ended.status == -signal.SIGILL and recording.tracer != "llvm"
-                else "Mend it first: what a program that crashes has stored says nothing about power cuts."
-            ),
-        )
-    if recording.driver and ended.driver_status not in (0, None, -13):
-        raise UsageError(
-            f"the driver ended with {status_text(ended.driver_status)}{_said(ended.driver_stderr)}",
-            where=f"--ops {' '.join(recording.driver)}",
-            next_step="Mend it, or run its command by hand.",
-        )
-
-
-def _began_without(recording: Recording) -> str:
-    """Returns advice where the program lacks a file; empty where it has begun with one."""
-    if not recording.began.startswith(_NO_FILE):
-        return ""
-    pools = " or ".join(map(os.fspath, recording.pools))
-    return (
-        f"It began without {pools}: if it does not make that itself, give --setup CMD, or --keep-pool to begin with "
-        "the file that is there. Otherwise: "
-    )
-
-
-def _said(*outputs: Output) -> str:
-    lines = [line for output in outputs for line in output.shown()]
-    return f"; it printed: {' | '.join(lines)}" if lines else "; it printed nothing"
-
-
-def _not_started(error: StartError) -> UsageError:
-    return UsageError(
-        f"cannot be started ({error.reason})",
-        where=error.file,
-        next_step="Correct the command, or run it by hand to see what is wrong.",
-    )
 
 
 def _refuse_unused(recording: Recording, ended: Ended, raw: Mapping[str, Any]) -> None:
@@ -417,7 +292,7 @@ def _refuse_unused(recording: Recording, ended: Ended, raw: Mapping[str, Any]) -
         if refused := [note["text"] for note in raw["notes"] if note["kind"] == "refused"]:
             raise UsageError(
                 f"this cannot be judged: {refused[0]}",
-                where=_where(recording),
+                where=endings.where(recording),
                 next_step="Judge a set-up in which the program writes this file under one name, by write or pwrite.",
             )
         why = ""
@@ -432,10 +307,10 @@ def _refuse_unused(recording: Recording, ended: Ended, raw: Mapping[str, Any]) -
             step = "Record the program that works on the pool itself, not a script or a server that starts it."
         if recording.device:
             step = "Name the file that it writes with --device, and see that the command uses it."
-        step = _began_without(recording) + step
+        step = recording.advice + step
         raise UsageError(
             f"the program never {'wrote to' if recording.device else 'mapped'} {named}{why}",
-            where=_where(recording),
+            where=endings.where(recording),
             next_step=step,
         )
 

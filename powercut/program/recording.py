@@ -71,6 +71,10 @@ class Recording:
     setup: tuple[str, ...] = ()
     #: State of the pools when the program began, in words; known when it is recorded.
     began: str = ""
+    #: Advice for a program that fails, where it began with nothing; empty elsewhere.
+    advice: str = ""
+    #: How a set-up begins, in words.
+    bare: str = "without a pool file"
     #: None: the program's threads run as they come.
     scheduling: Scheduling | None = None
     #: None: the pools are memory, which the program maps.

@@ -30,6 +30,8 @@ class Recovery:
     dump: tuple[str, ...] = ()
     #: Run after that, in this order: each uses the recovered pool, and what it prints is compared as well.
     probes: tuple[tuple[str, ...], ...] = ()
+    #: The work of a second life, run behind recovery and cut once more; empty: a run has one life.
+    continuation: tuple[str, ...] = ()
     #: Whether the order counts in which `dump` and `probes` print their lines.
     ordered: bool = False
     #: Seconds that each command may take.
@@ -37,7 +39,7 @@ class Recovery:
     #: Crash images of one crash point that are tried where not all can be.
     images: int = DEFAULT_IMAGES
     cwd: Path
-    #: As in `Recording`; empty for a trace, which knows its pools.
+    #: As in `Recording`, or the folder that is judged; empty for a trace, which knows its pools.
     pools: tuple[Path, ...] = ()
 
     def described(self) -> dict[str, Any]:
@@ -61,7 +63,7 @@ class Recovery:
         """The engine's options for what is done with each image: a command of the user, a limit, a switch."""
         found: list[str] = []
         for field in fields(self):
-            name, value = f"--{field.name.replace('_', '-')}", getattr(self, field.name)
+            name, value = f"--{_FLAGS.get(field.name) or field.name.replace('_', '-')}", getattr(self, field.name)
             if field.name in (*_OF_RECORDING, *_OF_EXPLORING):
                 continue
             if isinstance(value, bool):
@@ -78,12 +80,18 @@ class Recovery:
         return found
 
     def _with_real_paths(self, command: Sequence[str]) -> list[str]:
-        """The command with each pool under its real path: the engine knows only that name, and a word may be a link."""
-        known = {os.fspath(pool) for pool in self.pools}
+        """The command with each pool, and each path below a folder, under its real path: the engine knows only that
+        name, and a word may be a link."""
         first, *rest = command
-        return [first, *(real if (real := os.path.realpath(self.cwd / word)) in known else word for word in rest)]
+        return [first, *map(self._with_real_path, rest)]
+
+    def _with_real_path(self, word: str) -> str:
+        real = Path(os.path.realpath(self.cwd / word)) if word and "\0" not in word else None
+        return os.fspath(real) if real and any(real.is_relative_to(pool) for pool in self.pools) else word
 
 
+#: Flags with another name than their field.
+_FLAGS = {"continuation": "continue"}
 #: Fields that the engine reads from the trace, and fields that only an exploration has.
 _OF_RECORDING = ("pools",)
 _OF_EXPLORING = ("images", "cwd")
@@ -104,9 +112,10 @@ def recovery(given: ProgramOptions) -> Recovery:
     folder = working_folder(given.cwd)
     if given.recover is None:
         raise UsageError(
-            "a recorded program needs a command that recovers from its pool",
+            "a recorded program needs a command that recovers from what a power cut leaves",
             where="--recover",
-            next_step="Name one, such as --recover './prog check POOL'; it ends with status 0 when the pool is good.",
+            next_step=f"Name one, such as --recover './prog check {given.files or 'POOL'}'; it ends with status 0 when "
+            "all is good.",
         )
     asked = probes.given(given.probe or [], script=given.probe_script, cwd=given.cwd)
     made = Recovery(
@@ -114,12 +123,14 @@ def recovery(given: ProgramOptions) -> Recovery:
         check=words(given.check, option="--check"),
         dump=words(given.dump, option="--dump"),
         probes=asked,
+        continuation=words(given.continuation, option="--continue"),
         ordered=given.ordered,
         timeout=duration(given.timeout, option="--timeout"),
         images=given.images,
         cwd=folder,
     )
-    for option, command in (("--recover", made.recover), ("--check", made.check), ("--dump", made.dump)):
+    judging = (("--recover", made.recover), ("--check", made.check), ("--dump", made.dump))
+    for option, command in (*judging, ("--continue", made.continuation)):
         if command:
             program_binary.find(command[0], cwd=folder, option=option)
     return made

@@ -4,8 +4,6 @@ import contextlib
 import json
 import os
 import re
-import shlex
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -13,14 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from powercut.base.errors import HarnessError, UsageError
+from powercut.base import scratch
+from powercut.base.errors import UsageError
 from powercut.engine import engine, events
-from powercut.engine.engine import Interrupt, Interrupted, StreamItem
+from powercut.engine.engine import Interrupt, StreamItem
 from powercut.engine.options import STOP_WORD, ExploreOptions
-from powercut.engine.supervise import status_text
-from powercut.engine.time_limit import TimeLimit
 from powercut.program import binary as program_binary
-from powercut.program import ops_file, valgrind
+from powercut.program import endings, ops_file, trial, valgrind
 from powercut.program import record as program_record
 from powercut.program.program import Program
 from powercut.program.recording import Device, Recording
@@ -59,7 +56,8 @@ def explore(
     """
     trace = trace.absolute()  # the engine works in the folder of the commands
     begun = time.monotonic() - spent
-    _try(program.recovery, trace, options=options, engine_path=engine_path, interrupt=interrupt, begun=begun)
+    judged = partial(image, program.recovery, trace, engine_path=engine_path, runs=2)
+    trial.within_budget(judged, program.recovery, "pool", options=options, interrupt=interrupt, begun=begun)
     arguments = ["program", "--trace", str(trace), *program.recovery.engine_words()]
     arguments += ["--model", options.model, "--atoms", options.atoms]
     arguments += ["--jobs", str(options.jobs), "--seed", str(options.seed), "--images", str(program.recovery.images)]
@@ -72,22 +70,27 @@ def explore(
         keep_image.unlink(missing_ok=True)
         keep_image.parent.mkdir(parents=True, exist_ok=True)
         arguments += ["--keep-image", os.fspath(keep_image.absolute())]
-    if options.budget.seconds is not None:
-        arguments += ["--budget-seconds", f"{options.budget.seconds:g}"]
-        arguments += ["--budget-found", f"{options.budget.seconds * FOUND_SHARE:g}"]
-        arguments += ["--budget-spent", f"{time.monotonic() - begun:.3f}"]
-    if options.budget.executions is not None:
-        arguments += ["--budget-executions", str(options.budget.executions)]
-    if not options.keep_going:
-        arguments.append(STOP_WORD)
-    with tempfile.TemporaryDirectory(dir=trace.parent, prefix=".explore.") as folder:
-        environment = {**program_record.environment(), store_functions.VARIABLE: folder}
+    arguments += limit_words(options, begun=begun)
+    with scratch.folder(".explore.", within=trace.parent) as folder:
+        environment = {**endings.environment(), store_functions.VARIABLE: os.fspath(folder)}
         for event, raw in engine.stream(
             engine_path, arguments, interrupt=interrupt, under=((), environment), cwd=program.recovery.cwd
         ):
-            if isinstance(event, events.Result) and not (stores := store_functions.of_folder(Path(folder))).empty:
+            if isinstance(event, events.Result) and not (stores := store_functions.of_folder(folder)).empty:
                 event = event.model_copy(update={"store_functions": stores.record()})
             yield event, raw
+
+
+def limit_words(options: ExploreOptions, *, begun: float) -> list[str]:
+    """The engine's options that end an exploration early. `begun`: when the budget began, by the monotonic clock."""
+    words: list[str] = []
+    if options.budget.seconds is not None:
+        words += ["--budget-seconds", f"{options.budget.seconds:g}"]
+        words += ["--budget-found", f"{options.budget.seconds * FOUND_SHARE:g}"]
+        words += ["--budget-spent", f"{time.monotonic() - begun:.3f}"]
+    if options.budget.executions is not None:
+        words += ["--budget-executions", str(options.budget.executions)]
+    return words if options.keep_going else [*words, STOP_WORD]
 
 
 def image(
@@ -106,74 +109,12 @@ def image(
         arguments += ["--finding", str(finding.absolute())]
     if out:
         arguments += ["--out", str(out.absolute())]
-    environment = program_record.environment()
+    environment = endings.environment()
     answer, _ = engine.single(
         engine_path, arguments, events.Imaged, interrupt=interrupt, environment=environment, cwd=recovery.cwd
     )
     assert isinstance(answer, events.Imaged)
     return answer
-
-
-def _try(
-    recovery: Recovery,
-    trace: Path,
-    *,
-    options: ExploreOptions,
-    engine_path: Path,
-    interrupt: Interrupt | None,
-    begun: float,
-) -> None:
-    """Runs the commands where nothing was lost. HarnessError when the budget ends before they do."""
-    budget = options.budget.seconds
-    if budget is None:
-        return _refuse_useless(recovery, trace, engine_path=engine_path, interrupt=interrupt)
-    with TimeLimit(budget - (time.monotonic() - begun), parent=interrupt) as end:
-        try:
-            _refuse_useless(recovery, trace, engine_path=engine_path, interrupt=end)
-        except (Interrupted, HarnessError) as error:
-            if not end.expired:
-                raise
-            raise HarnessError(
-                f"the budget of {budget:g} s ended before the commands had judged the pool as the program left it",
-                where=f"--recover {shlex.join(recovery.recover)}",
-                next_step="Give it a longer --budget, or the commands less to do.",
-            ) from error
-    return None
-
-
-def _refuse_useless(recovery: Recovery, trace: Path, *, engine_path: Path, interrupt: Interrupt | None) -> None:
-    answer = image(recovery, trace, engine_path=engine_path, runs=2, interrupt=interrupt)
-    first, second = answer.runs
-    told = next((run for run in answer.runs if run.kind != "ok"), first)
-    steps = {"recover": recovery.recover, "check": recovery.check, "dump": recovery.dump}
-    words = recovery.probes[told.probe - 1] if told.step == "probe" else steps[told.step]
-    where = f"--{told.step} {shlex.join(words)}"
-    if not answer.same:
-        raise UsageError(
-            "run twice on the same pool, this came to two different ends, so it cannot judge: "
-            f"{_end(first)}, then {_end(second)}",
-            where=where,
-            next_step="Make it depend on the pool alone: no times, addresses, random numbers or counters of its own.",
-        )
-    # Where the trace lacks stores the image is not what the program has left, and the run will say so.
-    if first.kind != "ok" and not answer.unseen:
-        raise UsageError(
-            f"this does not accept the pool as the program left it, where nothing was lost: {_end(first)}. "
-            "Every verdict would be meaningless",
-            where=where,
-            next_step="Run the recorded command by hand and then this one on its pool; it must end with status 0.",
-        )
-
-
-def _end(run: events.ImageRun) -> str:
-    """ "exit status 1, printing: bad header" """
-    how = (
-        "no end within --timeout"
-        if run.kind == "timeout"
-        else status_text(-run.code if run.kind == "signal" else run.code)
-    )
-    shown = " | ".join(line for line in run.shown.splitlines() if line.strip())
-    return f"{how}, printing: {shown}" if shown else f"{how}, printing nothing"
 
 
 def _read_sets() -> list[str]:
@@ -231,6 +172,11 @@ def reproduce(
     if record.by_schedule:
         held = bool(answer.trouble) and answer.trouble == record.message
         return Replayed(held=held, invariant=record.invariant, message=answer.trouble, files=())
+    return replayed(record, answer)
+
+
+def replayed(record: FindingRecord, answer: events.Imaged) -> Replayed:
+    """The answer about the image of a finding."""
     wrong = answer.violation
     return Replayed(
         held=wrong is not None,
@@ -245,17 +191,23 @@ def of_record(described: ProgramRecord) -> Program:
     return Program(name=described.name, recovery=Recovery.of_record(described))
 
 
-def recording_of(record: FindingRecord) -> Recording:
-    """How the program of a finding was recorded, on its file of operations. UsageError where it cannot be again."""
-    described = record.commands
-    where = f"finding {record.fingerprint}"
-    if not described.ops_file:
+def refuse_without_lines(record: FindingRecord) -> None:
+    """UsageError for the finding of a program whose operations are not in a file."""
+    if not record.commands.ops_file:
         raise UsageError(
             "the program's operations are not known line by line",
-            where=where,
+            where=f"finding {record.fingerprint}",
             next_step="Give them to 'powercut run' as a file, with --ops-file FILE, and find it again; or give the "
             "--record command less to do.",
         )
+
+
+def recording_of(record: FindingRecord) -> Recording:
+    """How the program of a finding was recorded, on its file of operations. UsageError where it cannot be again."""
+    refuse_without_lines(record)
+    described = record.commands
+    where = f"finding {record.fingerprint}"
+    assert described.ops_file
     if described.keep_pool:
         raise UsageError(
             "it began with a pool that it has changed",
