@@ -211,11 +211,14 @@ def exit_code(run: RunRecord, *, fail_on: frozenset[str] = frozenset()) -> ExitC
         or (CLAIMS in fail_on and any(item.holds is False for item in run.claims))
     ):
         return ExitCode.FINDINGS
-    return ExitCode.CLEAN if is_complete(run) else ExitCode.INCOMPLETE
+    return ExitCode.CLEAN if is_complete(run, fail_on=fail_on) else ExitCode.INCOMPLETE
 
 
-def is_complete(run: RunRecord) -> bool:
-    """True when the run was judged, over all states, to the depth that was asked for."""
+def is_complete(run: RunRecord, *, fail_on: frozenset[str] = frozenset()) -> bool:
+    """True when the run was judged, over all states, to the depth that was asked for; under the file systems that
+    `fail_on` names, if it names some."""
+    if fail_on and (rows := run.deciding(fail_on)):
+        return run.error is None and all(row.complete and row.verdict != "unknown" for row in rows)
     coverage, nested = run.coverage, run.coverage.nested_complete
     # `nested_complete` is a depth or a yes/no; None means that the question does not arise.
     deep = nested is not False if nested is None or isinstance(nested, bool) else nested >= (run.nested or 0)

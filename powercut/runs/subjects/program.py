@@ -10,7 +10,7 @@ from powercut.claims.run import RunClaims
 from powercut.engine import engine
 from powercut.findings.checkpoints import Checkpoint
 from powercut.findings.traces import trace_of
-from powercut.program import record as program_record
+from powercut.program import endings
 from powercut.program import run as program_run
 from powercut.program.program import Program
 from powercut.runs.run_request import Context, Request
@@ -56,13 +56,12 @@ class Commands(Subject):
         words = ["program-judge", *arguments, *recovery.engine_words()]
         if seconds is not None:
             words += ["--budget-seconds", f"{seconds:g}"]
-        under = ((), program_record.environment())
+        under = ((), endings.environment())
         return engine.stream(engine_path, words, interrupt=interrupt, under=under, cwd=recovery.cwd)
 
     def reproduce(self, replaying: Replaying) -> Reproduction:
-        finding, file = replaying.finding, replaying.file
-        trace, out = _trace(finding, file), replaying.image_out
-        shown = program_run.reproduce(finding, file, trace, engine_path=replaying.context.engine_path, out=out)
+        finding = replaying.finding
+        shown = self.replay(replaying, _trace(finding, replaying.file))
         return Reproduction(
             held=shown.held,
             fresh_trace=False,
@@ -70,6 +69,13 @@ class Commands(Subject):
             invariant=shown.invariant,
             message=shown.message,
             files=shown.files,
+        )
+
+    def replay(self, replaying: Replaying, trace: Path) -> program_run.Replayed:
+        """Runs the commands on the finding's image."""
+        finding, file = replaying.finding, replaying.file
+        return program_run.reproduce(
+            finding, file, trace, engine_path=replaying.context.engine_path, out=replaying.image_out
         )
 
     def has_threads(self, finding: FindingRecord) -> bool:
