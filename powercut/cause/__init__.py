@@ -6,6 +6,7 @@
 - fixes        a fix as edits of a trace
 - root_cause   puts them together and tries the fix
 - words        says it in sentences
+- file_fixes   the same for calls on a folder, whose fixes are syncs
 """
 
 from powercut.cause.root_cause import class_of, find_cause, unexplained

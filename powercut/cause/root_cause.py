@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from powercut.base.errors import UsageError
+from powercut.cause import file_fixes
 from powercut.cause.culprits import Culprit, Culprits, RecoveryStore, find
 from powercut.cause.fixes import Fix, apply, candidates, stored_first
 from powercut.cause.images import Deadline, Judge, ending_of
@@ -107,7 +108,9 @@ def find_cause(
     """
     if not record.needs_power_cut:
         kind: Kind = "schedule" if record.by_schedule else "functional"
-        return _of_no_store(kind, explanation(kind, None, None, None))
+        return _of_no_store(kind, file_fixes.WITHOUT_A_CUT if record.files else explanation(kind, None, None, None))
+    if record.files is not None:
+        return file_fixes.find_cause(record, trace, context=context, folder=folder, seconds=seconds)
     return _Search(record, trace, context, folder, Deadline(seconds=seconds)).cause(whole)
 
 

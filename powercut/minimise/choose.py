@@ -8,6 +8,7 @@ the fingerprint where nothing else does: the same input gives the same answer.
 from collections.abc import Iterable
 
 from powercut.minimise.same_bug import same_bug
+from powercut_records import files
 from powercut_records.finding import FindingRecord
 
 Chosen = tuple[int, int, int, int, str, str]
@@ -33,5 +34,7 @@ def _place(record: FindingRecord) -> Chosen:
 
 
 def lost(record: FindingRecord) -> int:
-    """Decisive stores that are lost or torn in a finding's image."""
+    """Decisive stores that are lost or torn in a finding's image; calls, in a finding's tree."""
+    if record.files:
+        return sum(call.decisive and call.fate != files.ON_DISK for call in record.files.calls)
     return sum(store.fate != "persisted" for store in record.decisive)

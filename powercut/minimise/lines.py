@@ -2,21 +2,24 @@
 
 A candidate is a whole run. The program is recorded on the lines that are left, as it was for the finding. Its crash
 states are explored until the bug shows (`same_bug.py`). A candidate does not show the bug if it cannot be recorded, or
-if its recovery refuses what the program has left. The pools are as they were before, after each.
+if its recovery refuses what the program has left. The pools, or the folder, are as they were before, after each.
 
-Known limits: a local minimum, of which no line can be missed. Pools that have changed since the finding was made may
-show something else; then even all lines do not show it.
+Known limits: a local minimum, of which no line can be missed. Pools, or files of a folder, that have changed since the
+finding was made may show something else; then even all lines do not show it.
 """
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from powercut.base.cores import cores
 from powercut.base.errors import HarnessError, UsageError
+from powercut.engine.engine import StreamItem
 from powercut.engine.options import Budget, ExploreOptions
+from powercut.files import recording as files_recording
+from powercut.files import run as files_run
 from powercut.minimise.choose import lost
 from powercut.minimise.ddmin import ddmin
 from powercut.minimise.examine import told
@@ -85,7 +88,7 @@ def fewest_lines(
 
     `folder` keeps the trace. Raises UsageError for a program whose operations are in no file, and engine.Interrupted.
     """
-    recording = program_run.recording_of(finding)
+    recording = recording_of(finding)
     assert recording.ops_file is not None
     begun = time.monotonic()
     lines: Lines = tuple(recording.ops_file.named.read_bytes().splitlines(keepends=True))
@@ -118,6 +121,14 @@ def fewest_lines(
         seconds=time.monotonic() - begun,
         note=note,
     )
+
+
+def recording_of(finding: FindingRecord) -> Recording:
+    """How the program of a finding was recorded, on its file of operations. UsageError where it cannot be again."""
+    program_run.refuse_without_lines(finding)
+    if finding.commands.folder:
+        return files_recording.recording_again(finding.commands)
+    return program_run.recording_of(finding)
 
 
 class _Runs:
@@ -163,26 +174,45 @@ class _Runs:
         file.write_bytes(b"".join(lines))
         assert self._recording.ops_file is not None
         recording = replace(self._recording, ops_file=replace(self._recording.ops_file, lines=file))
+        stream = self._of_folder(recording, trace) if self._finding.files else self._of_pools(recording, trace)
+        if stream is None:
+            return None
+        found = told(stream, symbolizer=self._context.symbolizer, wanted=self._finding)
+        with contextlib.closing(found) as items:  # type: ignore[type-var]  # a generator, which can be closed
+            shown = (item for item in items if isinstance(item, FindingRecord))
+            return next((item for item in shown if same_bug(item, self._finding)), None)
+
+    def _of_pools(self, recording: Recording, trace: Path) -> Iterator[StreamItem] | None:
+        """The events of the exploration; None where findings of such a trace are withdrawn."""
         recovery = Recovery.of_record(self._finding.commands)
         program = Program(name=self._finding.target, recording=recording, recovery=recovery)
         raw = program_run.record(program, trace, interrupt=self._context.interrupt)
         if raw.get("unseen") or any(note["kind"] == "refused" for note in raw["notes"]):
-            return None  # findings of such a trace are withdrawn
-        stream = program_run.explore(
+            return None
+        return program_run.explore(
             program,
             trace,
             options=self._options(),
             engine_path=self._context.engine_path,
             interrupt=self._context.interrupt,
         )
-        found = told(stream, symbolizer=self._context.symbolizer, wanted=self._finding)
-        with contextlib.closing(found) as items:  # type: ignore[type-var]  # a generator, which can be closed
-            shown = (item for item in items if isinstance(item, FindingRecord))
-            return next((item for item in shown if same_bug(item, self._finding)), None)
+
+    def _of_folder(self, recording: Recording, trace: Path) -> Iterator[StreamItem] | None:
+        """The events of the exploration; None where the recording has gaps."""
+        raw = files_recording.record(recording, trace, name=self._finding.target, interrupt=self._context.interrupt)
+        if raw["missed"]:
+            return None
+        return files_run.explore(
+            files_run.of_record(self._finding.commands),
+            trace,
+            options=self._options(),
+            engine_path=self._context.engine_path,
+            interrupt=self._context.interrupt,
+        )
 
     def _options(self) -> ExploreOptions:
         used = self._finding.engine
         budget = Budget() if self.seconds is None else Budget(executions=self._executions, seconds=self.seconds)
-        return ExploreOptions(
-            model=used.model, atoms=used.atoms, nested=used.nested, seed=used.seed, jobs=cores(), budget=budget
-        )
+        options = ExploreOptions(nested=used.nested, seed=used.seed, jobs=cores(), budget=budget)
+        # The models of a folder are its profiles.
+        return options if self._finding.files else replace(options, model=used.model, atoms=used.atoms)

@@ -12,6 +12,8 @@ The rule:
   of the persisted stores at least must be one of the original's.
 - Where nothing is missing and no place is shared because one of the two has none (all that matters was durable: the
   code is wrong without any reordering), the kinds of operation and of query are the same.
+- The calls of a program on a folder are what stores are elsewhere. Where nobody knows the line of a call, its place is
+  the call's kind with its paths, whose numbers need not agree.
 
 Why not the fingerprint itself: it also names the kind of operation and of query, and *every* decisive store. In a
 smaller table fewer stores are pending, and a lookup may show what a walk did; with so strict a rule hardly anything
@@ -20,11 +22,15 @@ the original would then be checked against another bug. Persisted stores say les
 them are pending by accident; they may differ as long as the two findings share one.
 """
 
+import re
+
 from powercut.symbols.function_names import function_name
+from powercut_records import files
 from powercut_records.finding import FindingRecord
 
-_MISSING = frozenset({"lost", "torn"})
-_KEPT = frozenset({"persisted"})
+_MISSING = frozenset({"lost", "torn", files.LOST, files.PARTLY})
+_KEPT = frozenset({"persisted", files.ON_DISK})
+_NUMBER, _PATH = re.compile(r"\d+"), re.compile(r'"[^"]*"')
 
 
 def same_bug(found: FindingRecord, original: FindingRecord) -> bool:
@@ -56,9 +62,17 @@ def _fault(record: FindingRecord) -> tuple[str, str] | None:
 
 
 def _places(record: FindingRecord, fates: frozenset[str]) -> frozenset[str]:
-    """`function file:line` of the decisive stores that met one of these fates."""
+    """`function file:line` of the decisive stores that met one of these fates; of a folder, those of its calls."""
+    if record.files:
+        return frozenset(_place(call) for call in record.files.calls if call.decisive and call.fate in fates)
     return frozenset(
         f"{function_name(store.function or '??')} {store.site or '?'}"
         for store in record.decisive
         if store.fate in fates
     )
+
+
+def _place(call: files.FileCall) -> str:
+    kind, _, arguments = call.text.partition("(")
+    paths = _NUMBER.sub("#", " ".join(_PATH.findall(arguments)))
+    return f"{kind} {call.site or paths}"
