@@ -132,7 +132,7 @@ class Session:
         """Records and explores `target` ("name" or "name:variant"); its core scenarios, or those that a glob names."""
         chosen = self._options(Check(model=model, strategy=strategy, seed=seed))
         patterns = [scenario] if scenario is not None else []
-        return self._judge(requests.for_run(targets.select([target]), patterns, options=chosen, explicit=True))
+        return self.judge(requests.for_run(targets.select([target]), patterns, options=chosen, explicit=True))
 
     def assert_consistent(
         self,
@@ -178,7 +178,7 @@ class Session:
         else:
             runner.prepare_out(self.out)
             inline.write(scenario)
-            result = self._judge([request])
+            result = self.judge([request])
         shown = ""
         if drafts.in_example() and not draft:
             smallest = replace(
@@ -218,7 +218,8 @@ class Session:
             keep_going=self.keep_going,
         )
 
-    def _judge(self, wanted: Sequence[Request]) -> Result:
+    def judge(self, wanted: Sequence[Request]) -> Result:
+        """Carries out runs, and hears their result. PowercutError where one of them cannot begin."""
         distinct = [replace(request, slug=f"{request.slug}{suffix(request.options)}") for request in wanted]
         database = failures.of_folder(self.cache_folder, replay=self.replay)
         with runner.open_context(paths.engine(), self.out, database=database) as context:
@@ -227,13 +228,7 @@ class Session:
             raise KeyboardInterrupt
         if outcome.errors:
             raise outcome.errors[0]
-        without = {(item.target, item.variant, item.scenario) for item in outcome.aside}
-        names = [
-            f"{request.slug}-{runner.slug(request.options.model)}.json"
-            for request in distinct
-            if tuple(request.header.get(name) for name in ("target", "variant", "scenario")) not in without
-        ]
-        files = tuple(self.out / "runs" / name for name in names)
+        files = tuple(Path(run.file) for run in outcome.runs)
         result = Result(runs=tuple(outcome.runs), files=files, aside=tuple(outcome.aside))
         self.heard(result)
         return result

@@ -11,6 +11,7 @@ Hypothesis draws another.
 import atexit
 import sys
 import tempfile
+from collections.abc import Generator
 from contextlib import ExitStack, closing
 from functools import cache
 from pathlib import Path
@@ -18,10 +19,11 @@ from typing import Any
 
 from powercut.base import paths
 from powercut.base.errors import HarnessError, UsageError
+from powercut.claims.run import RunClaims
 from powercut.engine import engine, events
 from powercut.findings.collector import blank_run
 from powercut.findings.store import FindingStore
-from powercut.runs import plan_recording
+from powercut.runs import plan_recording, subjects
 from powercut.runs.run_request import Context, Request
 from powercut.symbols.symbolize import Symbolizer
 from powercut_records.base import changed
@@ -69,14 +71,15 @@ def judge(request: Request) -> RunRecord:
         raise
 
 
+def folder() -> Path:
+    """The scratch folder of all examples."""
+    return _bench().out
+
+
 def _explored(request: Request, context: Context) -> RunRecord:
-    assert request.plan is not None
     run = blank_run({**request.options.described(), **request.header})
-    trace = context.out / "example.pct"
     try:
-        plan_recording.record(request.plan, trace, context=context)
-        arguments = ["explore", "--trace", str(trace), *request.options.arguments()]
-        with closing(engine.stream(context.engine_path, arguments)) as stream:
+        with closing(_stream(request, context, context.out / "example.pct")) as stream:
             for event, raw in stream:
                 if isinstance(event, events.Finding):
                     named = {name: raw[name] for name in ("invariant", "underlying", "message")}
@@ -87,6 +90,23 @@ def _explored(request: Request, context: Context) -> RunRecord:
     except HarnessError as error:
         run.error = RunError.model_validate(error.described())
     return run
+
+
+def _stream(request: Request, context: Context, trace: Path) -> Generator[engine.StreamItem, None, None]:
+    """The events of an exploration of a new recording."""
+    if request.plan is not None:
+        plan_recording.record(request.plan, trace, context=context)
+        arguments = ["explore", "--trace", str(trace), *request.options.arguments()]
+        yield from engine.stream(context.engine_path, arguments)
+        return
+    subject = subjects.of(request)
+    claims = RunClaims(None, None, model=request.options.model)
+    subject.record(request, trace, claims, context=context, checkpoint=None)
+    yield from subject.explore(
+        subjects.Exploring(
+            request=request, trace=trace, context=context, checkpoint=None, order=0, name="example", spent=0.0
+        )
+    )
 
 
 def is_refusal(error: UsageError) -> bool:
