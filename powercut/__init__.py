@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from powercut.testing.api import UnknownError as UnknownError
     from powercut.testing.api import check as check
     from powercut.testing.check_options import Check as Check
+    from powercut.testing.folders import check_files as check_files
     from powercut.testing.operations import Operation as Operation
     from powercut.testing.operations import erase as erase
     from powercut.testing.operations import fill as fill
@@ -34,6 +35,7 @@ __version__ = "0.2.0"
 _FROM = {
     **dict.fromkeys(("InconsistentError", "Result", "Session", "UnknownError", "check"), "powercut.testing.api"),
     "Check": "powercut.testing.check_options",
+    "check_files": "powercut.testing.folders",
     **dict.fromkeys(
         ("Operation", "erase", "fill", "increment", "insert", "lookup", "maintain", "mix", "until", "update"),
         "powercut.testing.operations",

@@ -60,9 +60,10 @@ def print_run(run: RunRecord, page: Path | None = None) -> None:
     """
     color = colored()
     findings = [finding for finding in with_program(run).findings if finding.counts]
-    for told in text.render_bugs(findings, color=color, page=str(page or "")):
-        print(told, end="\n\n")
-    print(text.render_run(run, color=color, assumptions=False))
+    told = text.render_bugs(findings, color=color, page=str(page or ""))
+    summary = text.render_run(run, color=color, assumptions=False)
+    # The table of file systems comes first.
+    print("\n\n".join([summary, *told] if run.profiles else [*told, summary]))
     if earlier := replays.sentence(run):
         print(f"  Earlier findings: {earlier}")
         for row in run.replayed or []:

@@ -28,6 +28,7 @@ VERBS = {
     "view": Verb("view", "Show what a recorded program did to its files."),
     "explore": Verb("explore", "Explore every legal crash state of a trace."),
     "reproduce": Verb("reproduce", "Replay one finding."),
+    "confirm": Verb("confirm", "Look for a finding of a folder on a real file system."),
     "explain": Verb("explain", "Minimise findings, and look for their root cause."),
     "minimise": Verb("minimise", "Find the smallest case that still shows a finding."),
     "faults": Verb("faults", "Inject faults into scenarios, and judge what follows."),

@@ -12,11 +12,11 @@ from powercut.base.errors import UsageError
 from powercut.base.option import RUN
 from powercut.base.user_files import refuse_other_kinds
 from powercut.cli.commands import help_groups, shared
-from powercut.cli.commands import program as modes
 from powercut.cli.commands.grouped import Only, Without, argument, grouped
 from powercut.cli.commands.judge import Judging, judge
 from powercut.cli.commands.spread import Spread
 from powercut.program.options import JUDGING, ProgramOptions
+from powercut.runs import program_requests as modes
 from powercut.runs.run_request import Request
 
 

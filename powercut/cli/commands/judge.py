@@ -15,7 +15,7 @@ from powercut.cli import output, progress, talk
 from powercut.cli.commands import shared
 from powercut.cli.stats import TITLES, rows
 from powercut.engine import options
-from powercut.findings import failures
+from powercut.findings import failures, profiles
 from powercut.gate import canary
 from powercut.gate.gate import Gate, open_gate
 from powercut.runs import batch, run_cache, subjects
@@ -81,10 +81,11 @@ class Judging:
         """The formats of --format."""
         return output.parse_formats(self.format)
 
-    @property
-    def kinds(self) -> frozenset[str]:
-        """The kinds of --fail-on."""
-        return options.parse_fail_on(self.fail_on or [])
+    def kinds(self, requests: Sequence[Request] = ()) -> frozenset[str]:
+        """The kinds of --fail-on, and the file systems of folders among the runs."""
+        folders = [item.program.folder for item in requests if item.program and item.program.folder]
+        names = profiles.words(name for folder in folders for name in folder.profiles)
+        return options.parse_fail_on(self.fail_on or [], also=names)
 
     def is_gate(self) -> bool:
         """Returns True if a machine decides by the result."""
@@ -95,9 +96,12 @@ class Judging:
         return self.is_gate() if self.canary is None else self.canary
 
     @contextmanager
-    def errors_reported(self) -> Iterator[Gate]:
-        """Opens the gate. Errors before the first run are written to the reports that machines read as well."""
-        formats, _ = self.formats, self.kinds  # a mistake in these options is told before anything else
+    def errors_reported(self, *, of_folder: bool = False) -> Iterator[Gate]:
+        """Opens the gate. Errors before the first run are written to the reports that machines read as well.
+
+        `of_folder`: --fail-on may name file systems, which are known with the run."""
+        formats = self.formats
+        _ = of_folder or self.kinds()  # a mistake in these options is told before anything else
         try:
             yield open_gate(self.baseline, self.suppressions, since=self.since)
         except PowercutError as error:
@@ -169,7 +173,7 @@ def _judge(
     began = time.monotonic()
     engine_path = paths.engine()
     requests = [replace(item, options=replace(item.options, keep_going=judging.keep_going)) for item in requests]
-    out, formats, fail_on, as_json = judging.out, judging.formats, judging.kinds, judging.json
+    out, formats, fail_on, as_json = judging.out, judging.formats, judging.kinds(requests), judging.json
     jobs = judging.jobs or shared.default_jobs()
     kept = None
     if judging.is_gate():
@@ -181,6 +185,7 @@ def _judge(
     def mark(run: RunRecord) -> None:
         settled[run.file] = run
         gate.mark(run)
+        profiles.mark(run, fail_on)
         if bird:
             bird.mark(run)
 

@@ -9,8 +9,7 @@ from powercut.base import paths, scratch, trust
 from powercut.base.exit_codes import ExitCode
 from powercut.base.output_files import write_bytes, write_json
 from powercut.cli import output, talk
-from powercut.minimise import show
-from powercut.program import run as program_run
+from powercut.minimise import lines, show
 from powercut.runs import runner
 from powercut_records.base import changed
 from powercut_records.finding import FindingRecord
@@ -22,7 +21,7 @@ def minimise_lines(
 ) -> ExitCode:
     """Prints the fewest lines that show the finding in `file`, and writes them beside `file`. With `out`, also puts
     finding and trace into `out`."""
-    recording = program_run.recording_of(content)
+    recording = lines.recording_of(content)
     trust.require([trust.command(recording.command, recording.cwd)], file=file, granted=trusted)
     with (
         scratch.folder("powercut-minimise-") as work,
@@ -35,18 +34,18 @@ def minimise_lines(
                 output.print_json({"fingerprint": content.fingerprint, "minimal": None})
             talk.say("Its operations do not show it any more: 'powercut run' tells whether it is clean now.")
             return ExitCode.CLEAN
-        lines = file.with_suffix(".ops")
+        ops = file.with_suffix(".ops")
         if out is not None:
             found = _kept(found, out)
-            lines = out / "findings" / f"{found.finding.fingerprint}.ops"
-        write_bytes(lines, b"".join(found.lines))
+            ops = out / "findings" / f"{found.finding.fingerprint}.ops"
+        write_bytes(ops, b"".join(found.lines))
     value = found.record()
     if json:
-        output.print_json({"fingerprint": content.fingerprint, "ops_file": str(lines), "minimal": value.as_json()})
+        output.print_json({"fingerprint": content.fingerprint, "ops_file": str(ops), "minimal": value.as_json()})
     else:
         print(show.summary(value, content.fingerprint))
         print(text.render_finding(found.finding, color=output.colored()))
-    talk.say(f"Lines: {lines}. Give them to 'powercut run' with --ops-file.")
+    talk.say(f"Lines: {ops}. Give them to 'powercut run' with --ops-file.")
     return ExitCode.FINDINGS
 
 

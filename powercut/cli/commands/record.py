@@ -13,16 +13,14 @@ from powercut.base.option import PRINT, RUN
 from powercut.base.user_files import refuse_other_kinds
 from powercut.cli import output, talk
 from powercut.cli.commands import help_groups, shared
-from powercut.cli.commands import program as modes
 from powercut.cli.commands.grouped import Without, argument, grouped, option
 from powercut.engine import engine, options
 from powercut.files import record as files_record
 from powercut.findings.store import FindingStore
 from powercut.program import acknowledgements
-from powercut.program import record as program_record
 from powercut.program.options import JUDGING, ProgramOptions
-from powercut.program.words import default_name
 from powercut.runs import plan_recording, requests, stopping
+from powercut.runs import program_requests as modes
 from powercut.runs.run_request import DEFAULT_TRACER, Context
 from powercut.scenarios import catalog, plan, targets
 from powercut.symbols.symbolize import Symbolizer
@@ -39,10 +37,6 @@ def record(
     command: Annotated[list[str] | None, argument("-- COMMAND…", "With --files: what to record.", group=RUN)] = None,
     scenario: Annotated[str | None, option("--scenario S", "One scenario, by name, path or file.", group=RUN)] = None,
     *,
-    files: Annotated[
-        Path | None,
-        option("--files DIR", "Record what the COMMAND does to the files below this folder, in place.", group=RUN),
-    ] = None,
     seed: shared.Seed = options.DEFAULT_SEED,
     model: shared.RaceModel = None,
     scheduling: shared.Scheduling,
@@ -59,16 +53,16 @@ def record(
     refuse_other_kinds(
         path, place=str(output_file), next_step="Name a file with -o: a trace is put in place as a whole."
     )
-    if files is not None:
-        if set(given.named()) - {"--ack"} or scenario is not None:
+    if given.files is not None and given.record is None:
+        if set(given.named()) - {"--ack", "--files"} or scenario is not None:
             raise UsageError(
                 "a folder is recorded by itself",
                 where="--files",
-                next_step="Leave the other options of what to run out.",
+                next_step="Leave the other options of what to run out; or give the command with --record.",
             )
         ack = acknowledgements.pattern(given.ack) if given.ack else None
         words = [*([target] if target else []), *(command or [])]
-        return _files(words, files, path, ack=ack, tracer=_tracer(given.tracer), json=json)
+        return _files(words, Path(given.files), path, ack=ack, tracer=files_record.tracer(given.tracer), json=json)
     if command:
         raise UsageError(
             "more than one TARGET",
@@ -95,17 +89,6 @@ def record(
         talk.say(f"Explore it with '{hint}'.")
 
 
-def _tracer(asked: str | None) -> str:
-    """The tracer of a folder that --tracer names."""
-    if asked not in (None, "calls", "valgrind"):
-        raise UsageError(
-            f"the tracer '{asked}' records no folder",
-            where="--tracer",
-            next_step="Leave it out; or name valgrind, for exact stores through mappings.",
-        )
-    return asked or "calls"
-
-
 def _files(
     command: list[str], folder: Path, path: Path, *, ack: re.Pattern[str] | None, tracer: str, json: bool
 ) -> None:
@@ -127,12 +110,10 @@ def _files(
 
 def _program(given: ProgramOptions, path: Path, chosen: options.ExploreOptions) -> dict[str, Any]:
     """Records a command; Ctrl-C ends the command and all processes that it has started."""
-    recording = modes.recording_of(given, chosen)
     interrupt = engine.Interrupt()
     try:
         with stopping.stopped_by_signals(interrupt.request):
-            called = given.name or default_name(recording.command)
-            return program_record.record(recording, path, name=called, interrupt=interrupt)
+            return modes.record(given, chosen, path, interrupt=interrupt)
     except engine.Interrupted:
         raise KeyboardInterrupt from None
 

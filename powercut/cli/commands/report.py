@@ -10,7 +10,7 @@ from powercut.cli import output, talk
 from powercut.cli.commands import shared
 from powercut.cli.commands.grouped import argument
 from powercut.engine import options
-from powercut.findings import run_records
+from powercut.findings import profiles, run_records
 from powercut.gate.gate import Gate, open_gate
 from powercut.runs.runner import exit_code
 from powercut_records.run import RunRecord
@@ -28,9 +28,12 @@ def report(
 
     Nothing is explored. Exit codes are those of the runs, with --baseline and suppressions as they are now.
     """
-    formats, kinds = output.parse_formats(format), options.parse_fail_on(fail_on or [])
+    formats = output.parse_formats(format)
     gate = open_gate(baseline, suppressions)
     runs = run_records.load_all(folder)
+    kinds = options.parse_fail_on(
+        fail_on or [], also=profiles.words(row.profile for run in runs for row in run.profiles)
+    )
     again = "Delete the records that were changed, or run their scenarios again."
     with run_records.as_written(folder / "runs", "a run record here", next_step=again):
         code = _render(runs, folder, formats, kinds, gate, as_json=json)
@@ -48,6 +51,7 @@ def _render(
 ) -> ExitCode:
     for run in runs:
         gate.mark(run)
+        profiles.mark(run, kinds)
     if as_json:
         output.print_json(output.runs_object(runs, gate=gate))
     elif "text" in formats:

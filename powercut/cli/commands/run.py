@@ -14,7 +14,6 @@ from powercut.base.exit_codes import ExitCode, worst
 from powercut.base.option import RUN
 from powercut.cli import output, progress, talk
 from powercut.cli.commands import help_groups, shared
-from powercut.cli.commands import program as modes
 from powercut.cli.commands.grouped import argument, grouped, option
 from powercut.cli.commands.judge import Judging, judge
 from powercut.cli.commands.spread import Spread
@@ -23,6 +22,7 @@ from powercut.engine.options import DEFAULT_MODEL, MODELS, Budget, ExploreOption
 from powercut.machines import shards
 from powercut.program.options import ProgramOptions
 from powercut.runs import plan_recording, requests, runner
+from powercut.runs import program_requests as modes
 from powercut.runs.run_request import Request
 from powercut.scenarios import clients, in_folder, targets
 from powercut.scenarios import config as configs
@@ -61,14 +61,14 @@ _USUAL = {
     "target": "A scheme ('powercut list targets'), or a library of yours.",
     "scenario": "Its scenarios, by name, path or file.",
     "all_": "Every target of powercut instead, with its scenarios.",
-    "record": "A program instead: the command that uses the pool.",
-    "pool": "The file that it maps; --device, if it writes the file.",
+    "record": "A program instead: the command that uses the data.",
+    "files": "The folder of its files; --fs: on which file systems.",
+    "pool": "Or the file that it maps; --device: that it writes.",
     "recover": "Recovers from a crash image; status 0: it is good.",
     "check": "Checks what recovery left; --dump CMD prints it.",
     "model": f"Persistency: {', '.join(MODELS)}.  [default: {DEFAULT_MODEL}]",
     "fail_on": "Kinds that count as findings too, as redundant-flush.",
     "budget": "A time (60s, 5m) for all, or executions (20000x) a run.",
-    "explain": "Findings of a run whose root cause is looked for.",
     "format": "Reports to write: text, html, json, sarif, junit, …",
     "out": "Folder of reports and findings.  [default: .powercut]",
 }
@@ -103,14 +103,14 @@ def run(
     Scenarios with threads are judged for every schedule and every crash state; --client makes a scenario of every
     small program of threads.
 
-    Program mode judges any program instead: --record CMD --recover CMD --pool FILE, or --device FILE for one that
-    writes its file by system calls (docs/program-mode.md).
+    Program mode judges any program instead: --record CMD --recover CMD --files DIR, for one that keeps its files in a
+    folder; --pool FILE for one that maps a file, --device FILE for one that writes it (docs/program-mode.md).
 
     Exit code: 0 clean and complete, 1 findings, 2 usage, 3 incomplete or unknown. If there are several runs, the
     worst counts, in the order 2, 1, 3, 0. Findings that --baseline knows or that are suppressed do not count.
     """
     chosen = replace(exploring.options(), schedules=scheduling.options(), keep_going=judging.keep_going)
-    with judging.errors_reported() as gate:
+    with judging.errors_reported(of_folder=given.files is not None) as gate:
         if given.named():
             named: dict[str, object] = {"client": client, "keys": keys, "config": config}
             named |= {} if given.scheduled else scheduling.named()
@@ -118,7 +118,7 @@ def run(
                 target=target, all=all_, scenario=scenario, resume=judging.resume, since=judging.since, **named
             )
             chosen = replace(exploring.program_options(), schedules=chosen.schedules)
-            wanted: Sequence[Request] = [modes.run_request(given, chosen)]
+            wanted: Sequence[Request] = [modes.run_request(given, chosen, out=judging.out)]
             names = [item.header["target"] for item in wanted]
         else:
             _refuse_nothing(target, scenario, client, everything=all_)
@@ -154,8 +154,8 @@ def _refuse_nothing(
     found = "" if here == paths.home() else in_folder.look(here).sentence()
     ours = "'powercut run --all' judges the targets of powercut itself."
     ways = (
-        "Name a target ('powercut list targets'), a library of yours, or a program (--record, --recover and --pool); "
-        "'powercut run --help' says more."
+        "Name a target ('powercut list targets'), a library of yours, or a program (--record, --recover, "
+        "and --files or --pool); 'powercut run --help' says more."
     )
     raise UsageError("nothing says what to run", where="powercut run", next_step=f"{found or ways} {ours}")
 

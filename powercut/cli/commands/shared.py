@@ -116,7 +116,8 @@ FailOn = Annotated[
     option(
         "--fail-on KIND",
         "Kinds that count as findings too: redundant-flush, redundant-fence, never-persisted, claims "
-        "(that fail). Repeat the option, or separate kinds by commas.",
+        "(that fail). With --files: the file systems that count, such as ext4.  [default: any] Repeat the option, or "
+        "separate kinds by commas.",
         group=JUDGE,
     ),
 ]
