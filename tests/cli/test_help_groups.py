@@ -89,7 +89,18 @@ def test_a_shell_completes_what_the_table_lists(words: str, expected: str) -> No
 
 
 def test_judging_options_are_those_of_a_trace() -> None:
-    assert set(JUDGING) == {"recover", "check", "dump", "probe", "probe_script", "ordered", "timeout", "images"}
+    assert set(JUDGING) == {
+        "recover",
+        "check",
+        "dump",
+        "probe",
+        "probe_script",
+        "ordered",
+        "timeout",
+        "images",
+        "fs",
+        "continuation",
+    }
     assert isinstance(app, typer.Typer)
 
 
