@@ -275,6 +275,19 @@ def test_axe_finds_nothing(
     assert page.evaluate("document.documentElement.scrollWidth") <= width, "the page does not scroll sideways"
 
 
+def test_a_target_is_24_pixels_high_wherever_its_neighbours_stand(
+    new_page: Open, sample_runs: list[Raw], tmp_path: Path
+) -> None:
+    """axe takes a lower target for good where the space around it suffices, which every new width or font changes."""
+    page = new_page(written(sample_runs, tmp_path), viewport={"width": 390, "height": 800})
+    page.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+    heights = page.eval_on_selector_all(
+        "summary, button, [type=range]", "all => all.map((one) => one.getBoundingClientRect().height)"
+    )
+    assert sum(height > 0 for height in heights) > 20
+    assert [height for height in heights if 0 < height < 24] == []
+
+
 def test_axe_notices_what_it_should(new_page: Open, sample_runs: list[Raw], tmp_path: Path) -> None:
     page = new_page(written(deepcopy(sample_runs), tmp_path))
     page.evaluate("document.getElementById('theme').textContent = ''")
