@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from powercut_records.finding import FindingRecord, NestedImage
-from powercut_reports import drawing, film, image, remedy, steps_view, story
+from powercut_reports import drawing, files_contents, files_view, film, image, remedy, steps_view, story
 from powercut_reports.medium import Medium, medium_of
 from powercut_reports.story import Involved
 
@@ -27,6 +27,8 @@ class FindingView:
     drawing: drawing.DrawingView | None
     minimal: remedy.MinimalView | None
     cause: remedy.CauseView | None
+    calls: tuple[files_view.CallRow, ...]  # of a folder
+    paths: tuple[tuple[files_view.PathRow, tuple[files_contents.Cell, ...]], ...]  # of a folder: those that differ
     contents: tuple[tuple[str, str, str], ...]  # key, expected, actual: those that differ
     agreeing_keys: int
 
@@ -57,6 +59,13 @@ def finding_view(identifier: str, finding: FindingRecord) -> FindingView:
         drawing=remedy.drawn(finding),
         minimal=remedy.minimal_view(finding),
         cause=remedy.cause_view(finding),
+        calls=files_view.call_rows(finding.files) if finding.files else (),
+        paths=_paths(finding),
         contents=differing,
         agreeing_keys=len(pairs) - len(differing),
     )
+
+
+def _paths(finding: FindingRecord) -> tuple[tuple[files_view.PathRow, tuple[files_contents.Cell, ...]], ...]:
+    rows = files_view.path_rows(finding.files) if finding.files else ()
+    return tuple((row, files_contents.cells(row.cells)) for row in rows)

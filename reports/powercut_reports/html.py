@@ -35,8 +35,8 @@ from markupsafe import Markup
 from powercut_records.finding import VERDICTS
 from powercut_records.places import own_frame
 from powercut_records.run import RunRecord
+from powercut_reports import files_view, glossary, json_report, overview, page_parts, research, story
 from powercut_reports import format as fmt
-from powercut_reports import glossary, json_report, overview, page_parts, research, story
 from powercut_reports.audit import Audits, parse_audits
 from powercut_reports.bugs import bugs
 from powercut_reports.finding_view import finding_view
@@ -55,7 +55,7 @@ _HERE = Path(__file__).parent
 # Files of one idea each; the page holds one style and one script of all of them, in this order.
 _STYLES = (
     *("report.css", "summary.css", "runs.css", "overview.css", "research.css"),
-    *("finding.css", "film.css", "cause.css", "print.css"),
+    *("finding.css", "film.css", "files.css", "cause.css", "print.css"),
 )
 _SCRIPTS = ("mount.js", "pieces.js", "terms.js", "sort.js", "finding.js", "search.js", "filter.js", "report.js")
 
@@ -342,6 +342,14 @@ def _environment() -> Environment:
         nested_sentence=story.nested_sentence,
         own_frame=own_frame,
         standing=story.standing,
+        legal_under=files_view.legal_under,
+        inner_heading=files_view.inner_heading,
+        call_fates=files_view.FATES,
+        confirmed_words=files_view.confirmed_words,
+        other_paths=files_view.others,
+        profile_rows=files_view.profile_rows,
+        profile_titles=files_view.PROFILE_TITLES,
+        tree_headings=files_view.TREES,
         term=glossary.term,
         list_name=page_parts.list_name,
         body_name=page_parts.body_name,

@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from powercut_records.files import FilesFinding
 from powercut_records.finding import Cause, FindingRecord
 from powercut_records.run import PerformanceBug, RunRecord
 from powercut_reports import story
@@ -87,6 +88,7 @@ def _run(run: RunRecord) -> dict[str, Any]:
             **({"acknowledged": run.coverage.acknowledged} if run.coverage.acknowledged is not None else {}),
             **{name: part for name in ("schedules", "operations") if (part := coverage.get(name))},
         },
+        **({"profiles": [row.as_json() for row in run.profiles]} if run.profiles else {}),
         "assumptions": run.assumptions,
         "not_checked": raw.get("not_checked") or {},
         "seconds": run.seconds,
@@ -107,10 +109,23 @@ def _finding(finding: FindingRecord) -> dict[str, Any]:
         "message": finding.message,
         **({} if finding.needs_power_cut else {"needs_power_cut": False}),
         "file": finding.file or None,
+        **({"files": _folder(finding.files)} if finding.files else {}),
         **({"cause": _cause(finding.cause)} if finding.cause else {"explain": story.explain_command(finding)}),
         **({"baseline": finding.baseline} if finding.baseline else {}),
         **({"known_as": finding.known_as} if finding.known_as else {}),
         **({"suppressed": finding.suppressed.as_json()} if finding.suppressed else {}),
+    }
+
+
+def _folder(files: FilesFinding) -> dict[str, Any]:
+    """The file systems of a folder's finding, and its calls; the finding's file has the trees."""
+    return {
+        "profiles": files.under,
+        "side": files.side,
+        "call": files.call,
+        "calls": [call.as_json() for call in files.calls],
+        "sentence": files.sentence,
+        **({"inner": files.inner.as_json()} if files.inner else {}),
     }
 
 

@@ -114,7 +114,9 @@ def _place(label: str, place: Place | None, finding: FindingRecord) -> PlaceView
         parts.append(medium.changed(place.offset or 0, place.size, place.stack))
     if place.event is not None:
         other = story.cause_source(finding)
-        parts.append(f"event {fmt.grouped(place.event)}" + (f" of {other}" if other else ""))
+        parts.append(
+            f"{'call' if finding.files else 'event'} {fmt.grouped(place.event)}" + (f" of {other}" if other else "")
+        )
     return PlaceView(label, role, place, ", ".join(parts), _source(finding, place))
 
 

@@ -13,6 +13,7 @@ from string import ascii_uppercase
 
 from powercut_records.base import changed
 from powercut_records.finding import (
+    VERDICTS,
     Cause,
     Coverage,
     CrashPoint,
@@ -35,6 +36,7 @@ INTERRUPTED = "interrupted"
 _MOST_BETWEEN = 2
 #: A finding is about the lost stores, so they come first.
 _FATES = ("lost", "torn", INTERRUPTED, "persisted")
+_FATES_OF_CALLS = {"persisted": "on disk", "torn": "partly"}
 _SITES_IN_SENTENCE = 2
 _FUNCTIONS_IN_SENTENCE = 10
 
@@ -61,10 +63,22 @@ class Involved:
 
     @property
     def what(self) -> str:
-        """The source line, or the bytes when the source is not at hand."""
+        """The source line, or the bytes when the source is not at hand; of a folder the calls."""
+        if self.calls:
+            return self.calls
         frame = own_frame(self.first.stack, self.site)
         focus = next((line.text.strip() for line in frame.source if line.focus), "") if frame else ""
         return focus or self.extent
+
+    @property
+    def fate_words(self) -> str:
+        """ "persisted", "lost", "torn"; of calls "on disk", "lost", "partly" """
+        return _FATES_OF_CALLS.get(self.fate, self.fate) if self.calls else self.fate
+
+    @property
+    def calls(self) -> str:
+        """The calls of a folder, as strace prints them; empty for stores."""
+        return "; ".join(dict.fromkeys(store.text for store in self.stores if store.text))
 
     @property
     def noun(self) -> str:
@@ -73,6 +87,8 @@ class Involved:
 
     @property
     def extent(self) -> str:
+        if self.calls:
+            return self.calls
         if self.medium.operations:
             places = [self.medium.changed(store.offset, store.size, store.stack) for store in self.stores]
             return "; ".join(dict.fromkeys(places))
@@ -169,7 +185,7 @@ def _named_by(cause: Cause, groups: Sequence[tuple[Store, ...]]) -> dict[int, st
     return named
 
 
-def _joined(parts: list[str]) -> str:
+def joined(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
@@ -181,13 +197,13 @@ def _sites(groups: list[Involved]) -> str:
         shown.append(fmt.plural(len(sites) - len(shown), "more place"))
     store = groups[0].medium.words.store
     noun = store if sum(len(g.stores) for g in groups) == 1 else f"{store}s"
-    return f"the {noun} at {_joined(shown)}"
+    return f"the {noun} at {joined(shown)}"
 
 
 def cut_sentence(crash: CrashPoint) -> str:
     """When the power was cut, e.g. "before sfence, at event 1,234 (crash point 41)"."""
     parts = [crash.when or "at an unnamed instant"]
-    if crash.event is not None:
+    if crash.event is not None and " call " not in crash.when:  # of a folder, calls are the events
         parts.append(f"at event {fmt.grouped(crash.event)}")
     point = f" (crash point {fmt.grouped(crash.index)})" if crash.index is not None else ""
     return ", ".join(parts) + point
@@ -210,6 +226,8 @@ def nested_sentence(finding: FindingRecord) -> str:
     if finding.after_return:
         return "then again right after recovery"
     store = medium_of(finding).words.store
+    if finding.files and finding.files.inner and finding.files.inner.life > 1:
+        return "then again in the second life"
     stores = f", after {fmt.plural(crash.nested_event, store)} of it" if crash.nested_event is not None else ""
     return f"then again inside recovery{stores}"
 
@@ -286,6 +304,9 @@ def story(finding: FindingRecord) -> str:
     nested = nested_sentence(finding)
     groups = [group for group in involved(finding) if group.label] or list(involved(finding))
     fates = []
+    if finding.files:
+        told = finding.files.sentence.removesuffix(".")
+        groups, fates = [], [f"t{told[1:]}" if told.startswith("The ") else told]
     for fate, words in (
         ("persisted", "had persisted"),
         ("torn", "had persisted in part"),
@@ -299,7 +320,12 @@ def story(finding: FindingRecord) -> str:
         verb = ("was " if count == 1 else "were ") + words if fate in ("lost", INTERRUPTED) else words
         fates.append(f"{_sites(members)} {verb}")
     why = _why(finding.cause, medium_of(finding).words.store) if finding.cause else ""
-    clauses = [f"{cut}, {nested}" if nested else cut, *fates, answer_sentence(finding), *([why] if why else [])]
+    clauses = [
+        f"{cut}, {nested}" if nested else cut,
+        *filter(None, fates),
+        answer_sentence(finding),
+        *([why] if why else []),
+    ]
     return "; ".join(clauses) + "."
 
 
@@ -389,6 +415,9 @@ def coverage_sentence(run: RunRecord) -> str:
         words += "; cuts inside recovery " + ("complete" if nested else "not complete")
     elif nested is not None:
         words += f"; cuts inside recovery complete to depth {nested}" if nested else "; no cuts inside recovery"
+    if coverage.lives:
+        words += f"; two lives, {fmt.plural(coverage.lives.begun, 'second life', 'second lives')} begun"
+        words += f" and {fmt.grouped(coverage.lives.new)} of them new"
     words += f" ({coverage.reason})" if coverage.reason else ""
     if coverage.acknowledged is False:
         words += f"; {UNJUDGED} ({_what_it_takes(run)})"
@@ -434,6 +463,15 @@ def schedules_words(schedules: Schedules) -> str:
     if schedules.preemptions is None:
         return f"all schedules of {size}"
     return f"all schedules of {size} with at most {fmt.plural(schedules.preemptions, 'preemption')}"
+
+
+def verdict_words(run: RunRecord) -> str:
+    """ "consistent"; of a folder with its file systems: "inconsistent (ext4), consistent (xfs, btrfs)" """
+    names: dict[str, list[str]] = {}
+    for row in run.profiles:
+        names.setdefault(row.verdict, []).append(row.profile)
+    told = [f"{verdict} ({', '.join(names[verdict])})" for verdict in VERDICTS if verdict in names]
+    return ", ".join(told) or run.verdict
 
 
 def verdict_sentence(run: RunRecord) -> str:
@@ -483,7 +521,9 @@ def program_rows(program: Program) -> tuple[tuple[str, str], ...]:
         ("Checker", program.shown("check")),
         ("Dump", program.shown("dump")),
         ("Probes", program.shown_probes),
+        ("Second life", program.shown("continuation")),
         ("Device" if program.device else "Pools", pools),
+        ("Files below", program.folder),
         ("Began as", program.began),
         ("Folder", program.cwd),
     )

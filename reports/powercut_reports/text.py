@@ -16,11 +16,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from powercut_records.files import DURABLE, LOST, ON_DISK, PARTLY, Confirmed, FilesFinding
 from powercut_records.finding import FindingRecord, OutputDifference
 from powercut_records.places import own_frame
 from powercut_records.run import PerformanceBug, RunRecord
+from powercut_reports import files_view, story
 from powercut_reports import format as fmt
-from powercut_reports import story
 from powercut_reports.bugs import bugs, counted, symptom_words
 from powercut_reports.format import printable
 from powercut_reports.medium import medium_of
@@ -31,9 +32,12 @@ _SYMPTOMS = 12
 _MOST_USELESS = 8
 _WHAT_WIDTH = 48
 _ANSWER_WIDTH = 240
+_CALL_WIDTH = 72
+_PATHS_SHOWN = 12
 _LINE_WIDTH = 160
 _STYLES = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2", "bold red": "1;31"}
 VERDICT_STYLE = {"consistent": "green", "inconsistent": "bold red", "unknown": "yellow"}
+_CALL_STYLE = {ON_DISK: "green", LOST: "red", PARTLY: "yellow", DURABLE: "dim"}
 _FATE_STYLE = {"persisted": "green", "lost": "red", "torn": "yellow", story.INTERRUPTED: "yellow"}
 
 
@@ -92,7 +96,7 @@ def _finding(finding: FindingRecord, paint: Painter, others: Sequence[FindingRec
         if finding.found:
             sentence += f"  found: {_clip(printable(finding.found), _ANSWER_WIDTH)}"
         rows.append("  " + sentence)
-    rows += _stores(finding, paint)
+    rows += _calls(finding.files, finding.confirmed, paint) if finding.files else _stores(finding, paint)
     rows += _cause(finding, paint)
     if finding.fault:
         frame = own_frame(finding.fault.stack, finding.fault.site)
@@ -194,6 +198,50 @@ def _sectors(group: story.Involved) -> str:
     return group.extent if group.medium.device and group.what != group.extent else ""
 
 
+def _calls(files: FilesFinding, confirmed: Sequence[Confirmed], paint: Painter) -> list[str]:
+    """The calls with their fates, what the two sides are in a sentence, and the trees beside each other."""
+    shown = files_view.call_rows(files)
+    cells = [(row.number, _clip(printable(row.text), _CALL_WIDTH), printable(row.call.site), row.fate) for row in shown]
+    cells = [
+        ("…", text, site, fate) if row.left_out else (number, text, site, fate)
+        for row, (number, text, site, fate) in zip(shown, cells, strict=True)
+    ]
+    widths = [max(len(cell[i]) for cell in cells) if cells else 0 for i in range(3)]
+    rows = []
+    for row, (number, text, site, fate) in zip(shown, cells, strict=True):
+        columns = [number.rjust(widths[0]), text.ljust(widths[1]), *([site.ljust(widths[2])] if widths[2] else [])]
+        line = "  ".join(columns)
+        rows.append(
+            f"  {'>' if row.call.decisive else ' '} {paint(line, 'bold' if row.call.decisive else '')}"
+            f"  {paint(fate, _CALL_STYLE.get(row.call.fate, ''))}".rstrip()
+        )
+    if files.sentence:
+        rows.append(f"  {paint(printable(files.sentence), 'bold')}")
+    if files.inner:
+        rows.append(f"  {files_view.inner_heading(files.inner)}:")
+        for call in files.inner.calls:
+            line = f"{'>' if call.decisive else ' '} {call.call:>4}  {_clip(printable(call.text), _CALL_WIDTH)}"
+            fate = paint(files_view.FATES.get(call.fate, call.fate), _CALL_STYLE.get(call.fate, ""))
+            rows.append(f"  {paint(line, 'bold' if call.decisive else '')}  {fate}")
+    rows.append(f"  Legal under {printable(files_view.legal_under(files))}.")
+    rows += [f"  {printable(files_view.confirmed_words(each))}" for each in confirmed]
+    return [*rows, *_trees(files)]
+
+
+def _trees(files: FilesFinding) -> list[str]:
+    """A line for each path in which the three trees differ."""
+    shown = files_view.path_rows(files)
+    if not shown:
+        return []
+    lines = [("", *(heading for _, heading in files_view.TREES))]
+    lines += [tuple(map(printable, (row.path, *row.words))) for row in shown[:_PATHS_SHOWN]]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    rows = ["    " + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+    more = [f"{fmt.plural(len(shown) - _PATHS_SHOWN, 'more path')} that differ"] if len(shown) > _PATHS_SHOWN else []
+    more += [files_view.others(files)] if files_view.others(files) else []
+    return [*(row.rstrip() for row in rows), *(f"    {line}" for line in more)]
+
+
 def _other_places(finding: FindingRecord, shown: set[str]) -> list[tuple[str, str, str, str, str, str]]:
     """A and B of the cause where they are no stores of the image: an acknowledgement, a store still to come."""
     rows = []
@@ -215,8 +263,11 @@ def _other_places(finding: FindingRecord, shown: set[str]) -> list[tuple[str, st
 
 
 def _run(run: RunRecord, paint: Painter, *, assumptions: bool) -> str:
-    settings = [f"model {run.model}", f"strategy {run.strategy}", f"seed {run.seed}"]
+    of_folder = bool(run.profiles)
+    settings = [] if of_folder else [f"model {run.model}", f"strategy {run.strategy}"]
+    settings.append(f"seed {run.seed}")
     rows = [f"{paint(printable(run.name), 'bold')}  {printable(run.scenario)}  ({printable(', '.join(settings))})"]
+    rows += _profiles(run, paint)
     # The scenario of a program is the recorded command already.
     rows += [f"  {title}: {printable(words)}" for title, words in story.program_rows(run.commands)]
     rows.append(
@@ -258,6 +309,21 @@ def _run(run: RunRecord, paint: Painter, *, assumptions: bool) -> str:
                     + "  ".join([*cells, printable(finding.file)]).rstrip()
                 )
     return "\n".join(rows)
+
+
+def _profiles(run: RunRecord, paint: Painter) -> list[str]:
+    """The table of the file systems that were asked for."""
+    shown = files_view.profile_rows(run)
+    if not shown:
+        return []
+    lines = [files_view.PROFILE_TITLES, *(row.cells for row in shown)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    rows = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+    for index, row in enumerate(shown, 1):
+        words = row.cells[1]
+        rows[index] = rows[index].replace(words, paint(words, VERDICT_STYLE[row.verdict]), 1)
+        rows[index] += f"  ({printable(row.reason)})" if row.reason else ""
+    return [row.rstrip() for row in rows]
 
 
 def _useless(performance_bugs: Sequence[PerformanceBug]) -> list[str]:

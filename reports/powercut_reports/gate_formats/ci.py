@@ -98,10 +98,15 @@ def _reason(finding: FindingRecord) -> str:
     """Why a finding does not count."""
     if finding.suppressed and finding.is_suppressed:
         return f"suppressed: {finding.suppressed.reason or 'no reason was given'}"
+    if finding.files and not finding.files.fails:
+        return f"it takes {' or '.join(finding.files.under)}, which --fail-on does not name"
     return "known to the baseline"
 
 
-_ORDER = "Flush the line of the store that was lost and fence, before the store that depends on it."
+_ORDER = (
+    "Flush the line of the store that was lost and fence, before the store that depends on it. In a folder: sync the "
+    "file, or the folder that has its name."
+)
 _INVARIANTS = (
     Rule("lost-item", "An acknowledged item is gone after a power cut.", _ORDER),
     Rule("phantom-item", "An item is there after a power cut that must not be.", _ORDER),
@@ -249,6 +254,9 @@ def outcome(run: RunRecord, results: Results) -> str:
     """CLEAN, INCOMPLETE or FINDINGS, as the exit code of the run."""
     if run.findings or any(counts(row, results) for row in run.performance_bugs):
         return FINDINGS
+    if results.fail_on and (rows := run.deciding(results.fail_on)):
+        whole = run.error is None and all(row.complete and row.verdict != "unknown" for row in rows)
+        return CLEAN if whole else INCOMPLETE
     depth = run.coverage.nested_complete
     deep = depth is not False if depth is None or isinstance(depth, bool) else depth >= (run.nested or 0)
     judged = run.verdict != "unknown" and not run.error
@@ -257,7 +265,7 @@ def outcome(run: RunRecord, results: Results) -> str:
 
 def verdict_words(run: RunRecord) -> str:
     """ "consistent, complete: all 96 crash states; …", and why powercut itself failed where it did."""
-    words = f"{run.verdict}, {story.coverage_sentence(run)}"
+    words = f"{story.verdict_words(run)}, {story.coverage_sentence(run)}"
     return printable(words + (f". {run.error}" if run.error else ""))
 
 

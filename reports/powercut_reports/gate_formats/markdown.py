@@ -121,7 +121,7 @@ def _standing(line: str) -> str:
 
 def _row(run: RunRecord, accepted: Sequence[Accepted]) -> str:
     coverage = story.coverage_sentence(run) + (f". {run.error}" if run.error else "")
-    verdict = "only what is accepted" if accepted and not run.findings else run.verdict
+    verdict = "only what is accepted" if accepted and not run.findings else story.verdict_words(run)
     cells = (run.name, run.scenario, run.model, verdict, coverage, _counted(run, accepted))
     return "| " + " | ".join(_plain(cell) for cell in cells) + " |\n"
 
@@ -152,8 +152,9 @@ def _bug(bug: Bug, runs: Mapping[int, RunRecord]) -> str:
     groups = story.involved(finding)
     groups = tuple(group for group in groups if group.label) or groups
     for group in groups[:_STORES_SHOWN]:
-        name = f"store {group.label}".rstrip()
-        rows.append(f"- {name} {_code(group.what)} at {_code(group.site)}: {_plain(group.fate)}")
+        name = f"{group.noun} {group.label}".rstrip()
+        place = f" at {_code(group.site)}" if group.site != group.what else ""
+        rows.append(f"- {name} {_code(group.what)}{place}: {_plain(group.fate_words)}")
     if len(groups) > _STORES_SHOWN:
         rows.append(f"- and {fmt.plural(len(groups) - _STORES_SHOWN, 'more place')}")
     rows += ["", _plain(story.story(finding), width=4 * _CELL)]

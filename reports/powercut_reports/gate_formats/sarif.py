@@ -24,11 +24,12 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
+from powercut_records.files import FilesFinding
 from powercut_records.finding import FindingRecord, TimelineEvent, TimelineLine
 from powercut_records.places import own_frame
 from powercut_records.run import PerformanceBug, RunRecord
+from powercut_reports import files_view, story
 from powercut_reports import format as fmt
-from powercut_reports import story
 from powercut_reports.bugs import Bug, bugs
 from powercut_reports.format import printable
 from powercut_reports.gate_formats import ci
@@ -126,6 +127,7 @@ def _properties(run: RunRecord) -> Json:
         "verdict": run.verdict,
         "cached": any(note.startswith("cached") for note in run.origin),
         "coverage": story.coverage_sentence(run),
+        **({"fileSystems": {row.profile: row.verdict for row in run.profiles}} if run.profiles else {}),
     }
 
 
@@ -242,13 +244,19 @@ def _related(finding: FindingRecord) -> list[Json]:
     groups = story.involved(finding)
     placed = [(group, found) for group in groups if (found := ci.place(group.site))]
     return [
-        {"id": number, "message": _text(f"store {group.label}: {group.extent}, {group.fate}"), **_physical(found)}
+        {
+            "id": number,
+            "message": _text(f"{group.noun} {group.label}: {group.extent}, {group.fate_words}"),
+            **_physical(found),
+        }
         for number, (group, found) in enumerate(placed[:_RELATED], 1)
     ]
 
 
 def _flow(finding: FindingRecord) -> Json:
     """From the first store to the cut, and to where recovery died of it."""
+    if finding.files:
+        return _flow_of_calls(finding, finding.files)
     steps = _steps(finding)
     shown = steps[-_FLOW_STEPS:]
     decisive = {store.event for store in finding.stores if store.decisive}
@@ -288,6 +296,28 @@ def _flow(finding: FindingRecord) -> Json:
     left_out = len(steps) - len(shown)
     before = {"message": _text(f"{fmt.plural(left_out, 'event')} before these left out")} if left_out else {}
     return {"threadFlows": [{**before, "locations": locations}]}
+
+
+def _flow_of_calls(finding: FindingRecord, files: FilesFinding) -> Json:
+    """The calls whose changes were not durable, and the cut."""
+    calls = files.calls[-_FLOW_STEPS:]
+    locations: list[Json] = [
+        {
+            "location": {
+                "message": _text(f"call {call.call}: {call.text}: {files_view.FATES.get(call.fate, call.fate)}"),
+                **_physical(ci.place(call.site)),
+            },
+            "kinds": ["call"],
+            "importance": "essential" if call.decisive else "important",
+        }
+        for call in calls
+    ]
+    cut = f"power cut {story.without_cut(finding) or story.cut_sentence(finding.crash_point)}"
+    where = _physical(ci.finding_place(finding))
+    locations.append({"location": {"message": _text(cut), **where}, "kinds": ["crash"], "importance": "essential"})
+    for number, location in enumerate(locations, 1):
+        location["executionOrder"] = number
+    return {"threadFlows": [{"locations": locations}]}
 
 
 def _steps(finding: FindingRecord) -> list[tuple[TimelineEvent, TimelineLine]]:
