@@ -181,7 +181,7 @@ def test_a_recording_that_nobody_waits_for_ends_with_its_program(data: Path) -> 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--files", "none", "--", "true"], "none: the folder cannot be used: No such file or directory."),
+        (["--files", "none", "--", "true"], "none: there is no such folder. Make it first."),
         (["--files", "/", "--", "true"], "/: the root of a file system is no folder to judge"),
         (["--files", "file", "--", "true"], "file: this is a file, and no folder."),
         (["--files", "data", "--", "no-such-program"], "no-such-program: the command cannot be found."),

@@ -15,10 +15,10 @@ from powercut.base import paths
 from powercut.cli.main import main
 from powercut.files import trees
 from powercut.models import profiles
+from powercut.real_fs import kernel
 from replayer.media.files.calls import Call
 from replayer.media.files.engine import EngineTrees
 from replayer.media.files.programs import Program, generate
-from replayer.media.files.real import kernel
 from replayer.media.files.real.folder import PAGE, Folder
 from replayer.media.files.real.rig import start_of
 from tests.real_engine import require_engine
@@ -48,7 +48,8 @@ def usable(program: Program) -> bool:
     return all(call.op not in ("sync-all", "begin", "end") and call.what != "range" for call in program.calls)
 
 
-def check(engine: EngineTrees, program: Program, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def recorded(program: Program, folder: Path, capfd: pytest.CaptureFixture[str]) -> tuple[Path, Path]:
+    """The folder and the trace of the program, which was run under the tracer."""
     unit, start = PAGE // program.page, start_of(program.calls)
     data, text, trace = folder / "data", folder / "program", folder / "trace"
     data.mkdir()
@@ -60,6 +61,12 @@ def check(engine: EngineTrees, program: Program, folder: Path, capfd: pytest.Cap
     words = [sys.executable, "-m", "tests.files.recorded_program", str(data), str(text)]
     assert main(["record", "--files", str(data), "-o", str(trace), "--", *words]) == 0
     assert "ended with status 0" in capfd.readouterr().err
+    return data, trace
+
+
+def check(engine: EngineTrees, program: Program, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    unit = PAGE // program.page
+    _, trace = recorded(program, folder, capfd)
     asked = [profiles.named(name) for name in NAMES]
     for told, profile in zip(trees.count(paths.engine(), trace, asked), asked, strict=True):
         made = [in_bytes(call, unit) for call in program.calls]
@@ -124,7 +131,7 @@ def test_room_that_is_kept_for_a_file_has_no_size(tmp_path: Path) -> None:
     (tmp_path / "data" / "a").write_bytes(b"x")
     for mode, expected in ((kernel.FALLOC_FL_KEEP_SIZE, 1), (0, 2)):
         script = (
-            "import os; from replayer.media.files.real import kernel;"
+            "import os; from powercut.real_fs import kernel;"
             f"kernel.allocate(os.open('{tmp_path}/data/a', os.O_RDWR), {mode}, 0, 8192)"
         )
         trace = tmp_path / f"trace{mode}"
