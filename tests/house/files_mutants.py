@@ -142,7 +142,7 @@ MUTANTS = (
     ),
     _of_trees(
         name="a-call-is-missing-once",
-        file="readings.cc",
+        file="versions_shown.cc",
         old="missing.insert(place, {call, false});",
         new="",
     ),
@@ -154,7 +154,7 @@ MUTANTS = (
     ),
     _of_trees(
         name="renames-change-no-view",
-        file="legal_trees.cc",
+        file="views.cc",
         old="for (const auto& [operation, replacement] : inode.replacements) at.push_back(operation + 1);",
         new="",
     ),

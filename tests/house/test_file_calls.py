@@ -55,7 +55,7 @@ TRACERS: dict[str, tuple[str, dict[str, str]]] = {
         "tracer/calls/filter.cc tracer/calls/followed_call.cc",
         {
             "changes no file of the folder": f"Reads Seeks Closes {_LOOKS}",
-            "a mapping is compared with the file when it is next synced or unmapped": "Remaps Protects",
+            "a mapping is compared with the file when it is next synced or unmapped": "Remaps",
             "the kernel tells of a new program (PTRACE_EVENT_EXEC)": "Executes",
         },
     ),

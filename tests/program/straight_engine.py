@@ -13,7 +13,7 @@ from typing import Any
 from powercut.base import paths
 from powercut.program import run as program_run
 from powercut.program import valgrind
-from powercut.program.record import environment
+from powercut.program.endings import environment
 from replayer.reference.program import LINE_SIZE, ProgramError
 from tests.program.builds import compiled
 from tests.program.straight_judge import Script, Writer, text_of

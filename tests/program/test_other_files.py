@@ -4,6 +4,7 @@ recovery looks at it; and whatever a run does to such files, the user has them b
 from __future__ import annotations
 
 import hashlib
+import html
 import os
 import shutil
 import signal
@@ -49,7 +50,7 @@ class Beside:
         record = f"{self.program} {way} run data/db {side}"
         recover = f"{recovery or self.program} {way} check {{image}} {side}"
         medium = "--pool" if way.startswith("pool") else "--device"
-        words = ["--record", record, "--recover", recover, medium, "data/db", "--format", "text", "--explain", "0"]
+        words = ["--record", record, "--recover", recover, medium, "data/db", "--format", "text,html", "--explain", "0"]
         return self.kv.cli("run", *words, *more, "--json")
 
 
@@ -83,11 +84,20 @@ def assert_depends(answer: Answer, *files: Path | str) -> None:
     assert any(DEPENDS + ", ".join(map(str, files)) in note for note in run["not_checked"]["notes"]), run["not_checked"]
 
 
+def assert_points_to(answer: Answer, option: str) -> None:
+    """One sentence of the reports names the option that judges the files as well."""
+    notes = [note for note in answer.run["not_checked"]["notes"] if "--files" in note]
+    assert len(notes) == 1 and option in notes[0], notes
+    assert option in html.unescape(Path(".powercut/report.html").read_text())
+
+
 @pytest.mark.parametrize("way", ["journal", "journal-buggy", "wal", "wal-buggy"])
 def test_a_database_whose_journal_is_another_file_has_no_verdict(beside: Beside, way: str) -> None:
     """The journal is removed when it is done with: that recovery does not find it is what the whole run has left."""
     before = tree(beside.data)
-    assert_depends(beside.judge(way), beside.data / "db-side")
+    answer = beside.judge(way)
+    assert_depends(answer, beside.data / "db-side")
+    assert_points_to(answer, f"powercut judges them together with --files {beside.data}, in the place of --device")
     assert tree(beside.data) == before
 
 
@@ -117,6 +127,22 @@ def test_a_recovery_that_is_linked_statically_is_seen(beside: Beside) -> None:
 def test_a_program_with_one_file_stays_complete(beside: Beside, way: str) -> None:
     answer = beside.judge(way)
     assert (answer.code, answer.run["verdict"], answer.run["coverage"]["kind"]) == (0, "consistent", "complete")
+    assert not any("other files" in note for note in answer.run["not_checked"]["notes"])
+
+
+def test_a_file_that_no_command_looks_at_is_told(beside: Beside) -> None:
+    """A program that keeps its index in the file and its data beside it, and a check of the index alone."""
+    record = f"sh -c 'echo more > data/more; exec {beside.program} single run data/db'"
+    recover = f"{beside.program} single check {{image}}"
+    words = ["--record", record, "--recover", recover, "--device", "data/db", "--format", "text,html", "--json"]
+    words += ["--tracer", "llvm" if beside.program.name.endswith("llvm") else "valgrind"]
+    answer = beside.kv.cli("run", *words)
+    assert (answer.code, answer.run["verdict"]) == (0, "consistent")
+    assert_points_to(
+        answer,
+        f"which no image holds and no command looked at: {beside.data}/more. If they are data, powercut judges them "
+        f"with --files {beside.data}, in the place of --device",
+    )
 
 
 def test_a_bug_of_a_program_with_one_file_is_found(beside: Beside) -> None:
@@ -157,7 +183,9 @@ def test_what_the_program_makes_in_the_folder_of_the_commands_stays(beside: Besi
     record = f"sh -c 'echo more > other; echo more > db-more; exec {beside.program} single run db'"
     words = ["--record", record, "--recover", f"{beside.program} single check {{image}}", "--device", "db"]
     words += ["--tracer", "llvm" if beside.program.name.endswith("llvm") else "valgrind", "--format", "text"]
-    assert beside.kv.cli("run", *words).code == 0
+    answer = beside.kv.cli("run", *words)
+    assert answer.code == 0
+    assert "--files DIR, where DIR is a folder that holds all of them and nothing else" in " ".join(answer.out.split())
     assert (beside.kv.folder / "other").read_text() == "more\n"
     assert not (beside.kv.folder / "db-more").exists()
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from powercut.base import paths
-from powercut.program.record import environment
+from powercut.program.endings import environment
 from tests.program import straight_engine
 from tests.program.builds import compiled
 from tests.program.program_mode import _INCLUDE, Kv

@@ -14,6 +14,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -45,6 +46,8 @@ class House:
     """A folder with the programs, a pool of the user's, and a place for temporary files."""
 
     folder: Path
+    #: Where crash images are made: other runs make theirs beside it.
+    work: Path
     number: int = 0
     #: For each way: the time of an undisturbed run, and its result.
     whole: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
@@ -64,7 +67,7 @@ class House:
     def start(self, way: str) -> subprocess.Popen[str]:
         self.number += 1
         variables = environment() | {MARK: self.mark, "TMPDIR": str(self.temporary), "KV_BUG": "order"}
-        variables.pop("POWERCUT_WORK", None)
+        variables["POWERCUT_WORK"] = str(self.work)
         words = ["run", *shlex.split(WAYS[way]), "--pool", "pool", "--format", "text", "--json", "--jobs", "1"]
         words += ["--explain", "1"]  # every moment of a run is there with one explanation as with three
         return subprocess.Popen(
@@ -128,30 +131,6 @@ def running() -> Iterator[tuple[int, str]]:
                 yield pid, line.decode(errors="replace")
 
 
-def shared_files() -> set[str]:
-    """Files of this user in the shared memory's folder."""
-    own = set()
-    for path in SHARED.iterdir():
-        with contextlib.suppress(OSError):
-            if path.stat().st_uid == os.getuid():
-                own.add(path.name)
-    return own
-
-
-def in_use(name: str) -> bool:
-    """Whether any process has the file, or one in the folder, open or mapped, or is told of it: another run's."""
-    path = str(SHARED / name)
-    for pid, line in running():
-        if path in line:
-            return True
-        with contextlib.suppress(OSError):
-            if path in Path(f"/proc/{pid}/maps").read_text(errors="replace"):
-                return True
-            if any(os.readlink(entry).startswith(path) for entry in Path(f"/proc/{pid}/fd").iterdir()):
-                return True
-    return False
-
-
 def wait_until(true: Callable[[], bool]) -> bool:
     """Whether it becomes true; what clears up behind a killed run takes a moment."""
     deadline = time.monotonic() + 20
@@ -163,13 +142,14 @@ def wait_until(true: Callable[[], bool]) -> bool:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> House:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     folder = tmp_path_factory.mktemp("kills")
     build(folder)
-    out = House(folder)
-    out.temporary.mkdir()
-    out.pool.write_bytes(b"mine" * 1000)
-    return out
+    with tempfile.TemporaryDirectory(prefix="kills-", dir=SHARED) as work:
+        out = House(folder, Path(work))
+        out.temporary.mkdir()
+        out.pool.write_bytes(b"mine" * 1000)
+        yield out
 
 
 def as_it_is(pool: Path) -> tuple[object, ...]:
@@ -181,21 +161,19 @@ def kill(house: House, random: Random, way: str) -> tuple[str, list[str]]:
     """One run that is killed: how, and what is wrong afterwards."""
     number = random.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGTERM))
     moment = random.uniform(0, 1.05 * house.duration(way))
-    pool, shared = as_it_is(house.pool), shared_files()
+    pool = as_it_is(house.pool)
     process = house.start(way)
     time.sleep(moment)
     if number == signal.SIGINT and random.random() < 0.5:
         os.killpg(process.pid, number)  # as a terminal does
     else:
         process.send_signal(number)
-    wrong = afterwards(house, process, number, pool, shared)
+    wrong = afterwards(house, process, number, pool)
     return f"{way}, {number.name} after {moment:.2f} s, ended with {process.returncode}", wrong
 
 
-def afterwards(
-    house: House, process: subprocess.Popen[str], number: int, pool: tuple[object, ...], shared: set[str]
-) -> list[str]:
-    """Returns the fault after the signal was sent; `pool` and `shared` are the contents before it."""
+def afterwards(house: House, process: subprocess.Popen[str], number: int, pool: tuple[object, ...]) -> list[str]:
+    """Returns the fault after the signal was sent; `pool` is its content before it."""
     _, err = process.communicate(timeout=30)
     wrong = []
     # Who is interrupted says 3, unless all was done, or Python was still starting.
@@ -203,12 +181,8 @@ def afterwards(
         wrong.append(err)
     if not wait_until(lambda: not house.processes()):
         wrong.append(f"these go on: {house.processes()}")
-
-    def shared_left() -> set[str]:
-        return {name for name in shared_files() - shared if not in_use(name)}
-
-    if not wait_until(lambda: not shared_left()):
-        wrong.append(f"in {SHARED}: {shared_left()}")
+    if not wait_until(lambda: not any(house.work.iterdir())):
+        wrong.append(f"in {house.work}: {[path.name for path in house.work.iterdir()]}")
     wrong += [f"{path} is left" for path in house.left()]
     if as_it_is(house.pool) != pool:
         wrong.append("the pool is another one")
@@ -234,11 +208,11 @@ def test_nothing_is_left_of_a_run_that_is_killed(house: House) -> None:
 
 def interrupted_explanations(house: House, count: int) -> None:
     for _ in range(count):
-        pool, shared = as_it_is(house.pool), shared_files()
+        pool = as_it_is(house.pool)
         process = house.start("compiled")
         assert wait_until(lambda: any(" program-judge " in line for line in house.processes()))
         process.send_signal(signal.SIGTERM)
-        assert afterwards(house, process, signal.SIGTERM, pool, shared) == []
+        assert afterwards(house, process, signal.SIGTERM, pool) == []
 
 
 @pytest.mark.slow
