@@ -52,19 +52,19 @@ test-long: setup build  ## Run the long tests alone (minutes to hours); tell how
 	@ctest --test-dir $(BUILD) --output-on-failure -C long -L long
 	@$(PYTHON) -m pytest -m long --durations=0 --durations-min=1
 
-setup-languages:  ## Install the compilers and runtimes of the tests in other languages: Go, Rust, Node, Java
+setup-languages:  ## Install what the tests in other languages take: Go, Rust, Node, Java, LevelDB
 	@tools/setup.sh languages
 
-test-languages: setup setup-languages build  ## Run the long tests of programs in other languages alone
-	@POWERCUT_REQUIRE_TOOLS=1 $(PYTHON) -m pytest -m long tracer/calls/tests/languages
+test-languages: setup setup-languages build  ## Run the long tests of programs in other languages, and of programs of others, alone
+	@POWERCUT_REQUIRE_TOOLS=1 $(PYTHON) -m pytest -m long tracer/calls/tests/languages tests/files/test_real_programs.py
 
 conformance: setup build  ## Print which programs the tracers of a folder record exactly (two minutes)
 	@$(PYTHON) -m tracer.calls.tests.conformance
 
 # PAGE=docs/file-systems.md writes the page of the run.
 PAGE ?=
-test-real-fs: setup build  ## Hold the profiles of files against the real ext4, xfs and btrfs (root; a quarter of an hour)
-	@POWERCUT_REAL_FS_PAGE=$(PAGE) $(PYTHON) -m pytest -m "long or not long" --durations=5 replayer/media/files/real
+test-real-fs: setup build  ## Hold the profiles of files against the real ext4, xfs and btrfs, and confirm findings there (root; a quarter of an hour)
+	@POWERCUT_REAL_FS_PAGE=$(PAGE) $(PYTHON) -m pytest -m "long or not long" --durations=5 replayer/media/files/real tests/confirm
 
 mutants: setup build  ## Break the engine on purpose, in ways that some test must notice each
 	@$(PYTHON) -m pytest -m long -rA tests/house/test_mutants.py

@@ -6,7 +6,8 @@
 #   tools/setup.sh to-judge     the distribution packages that an installed powercut works with
 #   tools/setup.sh to-build     these, and those that building it takes
 #   tools/setup.sh to-run       .venv alone, with what powercut itself imports
-#   tools/setup.sh languages    the compilers and runtimes of the tests in other languages that PATH lacks
+#   tools/setup.sh languages    the compilers and runtimes of the tests in other languages that PATH lacks, and the
+#                               libraries of programs of others that long tests run
 # Exit codes: 0 ready, 2 something that only the user can do (the message says what).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -32,8 +33,10 @@ install_languages() {
   local missing=()
   command -v go >/dev/null || missing+=(golang-go)
   command -v rustc >/dev/null || missing+=(rustc)
+  command -v cargo >/dev/null || missing+=(cargo)
   command -v node >/dev/null || missing+=(nodejs)
   command -v javac >/dev/null || missing+=(default-jdk-headless)
+  [[ -e /usr/include/leveldb/c.h ]] || missing+=(libleveldb-dev)
   [[ ${#missing[@]} -eq 0 ]] || install_missing "${missing[@]}"
 }
 
