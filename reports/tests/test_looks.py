@@ -61,11 +61,14 @@ def moved(one: list[int], other: list[int]) -> float:
     return (missing(one, other) + missing(other, one)) / max(1, sum(one) + sum(other))
 
 
-def settled(page: Any, fragment: str) -> bytes:
-    """The picture of a page that is at `fragment` and no longer moves, however slow the machine is: the page unpacks
-    its pieces before it goes there, and goes there again when they are drawn."""
+def arrived(page: Any, fragment: str) -> None:
+    """Waits until the page shows the part `fragment`: it unpacks pieces before it goes there."""
     if fragment:
         wait_until(page, f"Math.abs(document.querySelector('{fragment}').getBoundingClientRect().top) < 100")
+
+
+def settled(page: Any) -> bytes:
+    """The picture of a page that no longer moves."""
     before = b""
     for _ in range(50):
         page.wait_for_timeout(150)
@@ -73,7 +76,7 @@ def settled(page: Any, fragment: str) -> bytes:
         if png == before:
             return png
         before = png
-    raise AssertionError(f"{fragment or 'the page'}: still moves after 50 pictures")
+    raise AssertionError("the page still moves after 50 pictures")
 
 
 @pytest.fixture
@@ -83,10 +86,11 @@ def shoot(open_address: Open, sample_runs: list[Raw], tmp_path: Path) -> Callabl
         path = html.write_report(runs_of(sample_runs), tmp_path, title="powercut: level")
         viewport = {"width": width, "height": height}
         page = open_address(path.as_uri() + fragment, viewport=viewport, color_scheme=scheme)
+        arrived(page, fragment)
         if not styled:
             page.evaluate("document.styleSheets[0].disabled = true")
         page.evaluate("document.fonts.ready")
-        return settled(page, fragment)
+        return settled(page)
 
     return picture
 
