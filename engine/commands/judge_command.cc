@@ -19,13 +19,12 @@ struct JudgeOptions {
 void add_options(CommandLine& command, JudgeOptions& options) {
   command.add_option("--trace", options.trace, "Trace that the images are of")->required();
   command.add_option("--requests", options.requests, "Images, one JSON object a line (reports/EVENTS.md)")->required();
-  command.add_option("--model", options.model, "Persistency model")->one_of({"adr", "eadr", "block", "flash"});
-  command.add_option("--atoms", options.atoms, "Order of a wide store's atoms: any, ascending or byte")
-      ->one_of({"any", "ascending", "byte"});
+  add_model_options(&command, &options.model, &options.atoms);
   add_step_options(&command, &options.step_budget, &options.watchdog_seconds);
 }
 
 int judge(const JudgeOptions& options, EventStream& events) {
+  if (const auto wrong = check_model(options.model, options.atoms, "judge")) return events.error(*wrong);
   const Result<std::vector<JudgeRequest>> requests = read_requests(options.requests);
   if (!requests) return events.error(requests.error());
   auto opened = load_trace(options.trace);
