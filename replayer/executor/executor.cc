@@ -104,6 +104,14 @@ Outcome Executor::run_recovery(Decisions* decisions, std::vector<Cut>* cuts, con
   return outcome;
 }
 
+Outcome Executor::run_continued(Decisions* decisions, const UndecidedMemory::Mark& level, const NestedCuts& before,
+                                std::vector<Cut>* cuts, const std::function<void()>& body) {
+  recovery_.go_on(decisions, level, before, cuts);
+  Outcome outcome = run(decisions, body);
+  recovery_.end();
+  return outcome;
+}
+
 void Executor::begin_stretch() {
   decisions_ = nullptr;
   if (sink_.branches != nullptr) return;

@@ -86,6 +86,10 @@ class Executor {
   // Runs recovery: like run(), and follows its stores. Cuts at fresh crash points inside recovery are appended to
   // `cuts`, unless null.
   Outcome run_recovery(Decisions* decisions, std::vector<Cut>* cuts, const std::function<void()>& body);
+  // Runs an operation of a second life, behind a recovery or an operation that has left `before` of its stores. Cuts
+  // are those of the level that `level` begins.
+  Outcome run_continued(Decisions* decisions, const UndecidedMemory::Mark& level, const NestedCuts& before,
+                        std::vector<Cut>* cuts, const std::function<void()>& body);
   // Runs recovery and tells `listener` its effects; loads of undecided bytes take the first alive candidate's value.
   Outcome run_listened(PathListener* listener, const std::function<void()>& body);
   // The place where an execution has ended at its first load of undecided bytes; the execution can go on there.

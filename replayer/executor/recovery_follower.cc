@@ -41,7 +41,19 @@ void RecoveryFollower::begin(Decisions* decisions, PathListener* listener) {
   nested_.reset();
 }
 
+void RecoveryFollower::go_on(Decisions* decisions, const UndecidedMemory::Mark& level, const NestedCuts& before,
+                             std::vector<Cut>* cuts) {
+  const uint64_t path = path_;
+  begin_path(decisions);
+  recovery_path_ = path;
+  continued_ = true;
+  cuts_ = cuts;
+  decided_before_ = level.decided;
+  nested_ = before;
+}
+
 void RecoveryFollower::end() {
+  if (std::exchange(continued_, false)) path_ = recovery_path_;
   decisions_ = nullptr;
   listener_ = nullptr;
   cuts_ = nullptr;
@@ -83,7 +95,7 @@ void RecoveryFollower::read(uint64_t line, uint64_t mask) {
 }
 
 void RecoveryFollower::lines_read(uint64_t number, CodePlace place) {
-  if (number <= peaks_.lines_read.value) return;
+  if (number <= peaks_.lines_read.value || continued_) return;
   const QuietHeap quiet;
   peaks_.lines_read = {number, foreign(place.stack())};
 }
@@ -111,7 +123,7 @@ void RecoveryFollower::store(uint64_t offset, std::span<const uint8_t> bytes, ui
 void RecoveryFollower::flush(uint64_t offset, FlushKind kind, CodePlace place) {
   const QuietHeap quiet;
   if (!options_.edits.empty() && edits_at(place).drop) return;
-  if (options_.list_sites) note_site(false, static_cast<uint8_t>(kind), place);
+  if (options_.list_sites && !continued_) note_site(false, static_cast<uint8_t>(kind), place);
   make_flush(offset, kind, place);
 }
 
@@ -119,7 +131,7 @@ void RecoveryFollower::fence(FenceKind kind, CodePlace place) {
   const QuietHeap quiet;
   if (!options_.persistency->has_fence(kind)) return;  // such a fence orders nothing on this medium
   if (!options_.edits.empty() && edits_at(place).drop) return;
-  if (options_.list_sites) note_site(true, static_cast<uint8_t>(kind), place);
+  if (options_.list_sites && !continued_) note_site(true, static_cast<uint8_t>(kind), place);
   make_fence(place);
 }
 

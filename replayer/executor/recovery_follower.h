@@ -85,6 +85,10 @@ class RecoveryFollower {
   void begin(Decisions* decisions, std::vector<Cut>* cuts);
   // Begins an execution of recovery whose steps `listener` hears.
   void begin(Decisions* decisions, PathListener* listener);
+  // Begins an execution that goes on behind a recovery (Executor::run_continued). It is no recovery: it has no part in
+  // peaks() and sites().
+  void go_on(Decisions* decisions, const UndecidedMemory::Mark& level, const NestedCuts& before,
+             std::vector<Cut>* cuts);
   void end();
   bool active() const { return decisions_ != nullptr; }
   // Only a listener compares states of the machine behind fences, and stacks are a part of these states.
@@ -92,6 +96,8 @@ class RecoveryFollower {
 
   // Returns the cut right after the recovery that ran last; nothing if this recovery stored nothing.
   std::optional<Cut> cut_after();
+  // All that the recovery has stored, and what of it is durable.
+  const NestedCuts& nested() const { return *nested_; }
   // The recovery's stores so far.
   const std::vector<NestedStore>& stores() const { return nested_->stores(); }
   // Returns the digest of the last recovery's reads of the medium, in order. The digest names its leaf in the recovery
@@ -121,7 +127,7 @@ class RecoveryFollower {
   void cut();
   // Counts one more step of a kind. Only a number that no recovery has reached yet takes time, for its call stack.
   void count(uint64_t* of_this_recovery, RecoveryPeaks::Peak* peak, CodePlace place) {
-    if (++*of_this_recovery > peak->value) [[unlikely]]
+    if (++*of_this_recovery > peak->value && !continued_) [[unlikely]]
       *peak = {*of_this_recovery, place.stack()};
   }
   // Returns the union of the edits that apply to an access.
@@ -142,8 +148,10 @@ class RecoveryFollower {
   std::optional<NestedCuts> nested_;  // none with a listener, which has its own cuts
   size_t decided_before_ = 0;         // decisions before the recovery at hand
   bool fenced_ = false;
+  bool continued_ = false;  // what runs goes on behind a recovery
   uint32_t path_epoch_ = 0;
   uint64_t path_ = 0;
+  uint64_t recovery_path_ = 0;  // while something goes on behind a recovery: that recovery's path
   struct {
     uint64_t stores, flushes, fences;
   } done_{};  // numbers of the recovery at hand

@@ -47,6 +47,9 @@ class Convergence {
   // Returns whether recovery must run on the medium at hand: no recovery has begun there with as many or more cuts to
   // come. With `each_depth`, only a recovery with exactly as many cuts to come counts.
   bool begins(int depth, bool each_depth);
+  // Returns the digest of the medium at the level at hand, before recovery; and where the way at hand has come to.
+  Signature level() const { return total_; }
+  Signature here() { return medium(); }
   // Forgets all situations: recoveries go through them again.
   void clear() {
     known_.clear();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "replayer/explorer/explorer.h"
+#include "replayer/explorer/life_walk.h"
 #include "tracer/world/virtual_world.h"
 
 namespace powercut {
@@ -14,10 +15,11 @@ namespace {
 class EagerExplorer final : public Explorer {
  public:
   EagerExplorer(Executor* executor, Strategy* strategy, Subject* subject, const Options& options)
-      : executor_(executor), strategy_(strategy), subject_(subject), options_(options) {}
+      : executor_(executor), strategy_(strategy), subject_(subject), options_(options), lives_(executor, subject) {}
 
   BigInt crash_point(const Frontier& frontier, const std::vector<Frontier::Change>&, uint64_t ordinal) override {
     if (options_.obligations) subject_->obliged();
+    life_begins_ = options_.lives > 1 ? subject_->life_begins() : nullptr;
     BigInt covered = 0;
     level(0, frontier.sets(), ordinal, {}, &covered);
     return covered;
@@ -41,13 +43,15 @@ class EagerExplorer final : public Explorer {
   void search(int depth, uint64_t ordinal) {
     Decisions decisions;
     std::vector<Cut> cuts;
+    std::vector<LifeCut> life_cuts;
     const UndecidedMemory::Mark start = executor_->memory().mark();
     const uint64_t before = options_.paranoid ? executor_->memory().digest() : 0;
     do {
       cuts.clear();
+      life_cuts.clear();
       buffer_.clear();
       executor_->reads().begin(start.arena);
-      Outcome outcome = executor_->run_recovery(&decisions, depth < options_.nested ? &cuts : nullptr,
+      Outcome outcome = executor_->run_recovery(&decisions, cuts_recovery(depth) ? &cuts : nullptr,
                                                 [&] { subject_->recover(&buffer_); });
       ++counts_.executions;
       counts_.leaves.insert(executor_->recovery().path());
@@ -59,12 +63,18 @@ class EagerExplorer final : public Explorer {
       }
       if (outcome.returned()) {
         if (subject_->opened().usable) ask_all(depth);
-        if (depth < options_.nested) {
+        if (cuts_recovery(depth)) {
           if (auto cut = executor_->recovery().cut_after()) cuts.push_back(std::move(*cut));
         }
       }
       const std::vector<NestedStore> stores =
           cuts.empty() ? std::vector<NestedStore>{} : executor_->recovery().stores();
+      if (depth == 0 && !in_life_ && life_begins_ != nullptr && outcome.returned() && subject_->opened().usable &&
+          !subject_->has_answered_badly()) {
+        ++counts_.lives;
+        ++counts_.new_lives;
+        lives_.walk(life_begins_, start, NestedCuts(executor_->recovery().nested()), &life_cuts);
+      }
       executor_->memory().undo(start);
       if (options_.paranoid) check_reset(*executor_, before, "recovery");
       const uint32_t sources = std::exchange(virtual_world.used, 0);
@@ -81,9 +91,21 @@ class EagerExplorer final : public Explorer {
                {stores.begin(), stores.begin() + static_cast<ptrdiff_t>(cut.stores_seen)}},
               nullptr);
       }
+      for (const LifeCut& cut : life_cuts) {
+        const std::vector<LineSet> lines = executor_->memory().child(cut.cut);
+        LineSets sets;
+        for (const LineSet& line : lines) sets.push_back(&line);
+        subject_->judge_at(cut.at);
+        in_life_ = true;
+        level(1, sets, ordinal, cut.nested(), nullptr);
+        in_life_ = false;
+        subject_->judge_at(nullptr);
+      }
       if (!distrust_.empty() || executor_->stopped()) return;
     } while (decisions.advance());
   }
+
+  bool cuts_recovery(int depth) const { return !in_life_ && depth < options_.nested; }
 
   // Runs recovery once more, in another world (second_run.h); this reference runs a sample.
   void run_again(Decisions decisions, const std::string& first, const UndecidedMemory::Mark& start, uint32_t sources) {
@@ -146,6 +168,9 @@ class EagerExplorer final : public Explorer {
   Subject* subject_;
   const Options options_;
   CutLevels cuts_;
+  LifeWalk lives_;
+  Subject::LifePoint life_begins_;  // at the crash point at hand; null: there is no second life
+  bool in_life_ = false;            // the level at hand is of a second life
   ResultBuffer buffer_;
 };
 

@@ -26,15 +26,18 @@ struct ExplorerCounts {
   uint64_t met = 0;                      // ways through recovery that came to a known situation (convergence.h)
   uint64_t query_runs = 0;               // executions of queries
   uint64_t query_answers = 0;            // queries asked: all of them at every leaf, executed or not
+  uint64_t lives = 0, new_lives = 0;     // second lives; those that no equal one stands for
   absl::flat_hash_set<uint64_t> leaves;  // distinct behaviours of recovery
 };
 
 class Explorer {
  public:
   struct Options {
-    int nested = 1;         // cuts inside recovery
-    bool paranoid = false;  // hash everything after each reset
-    bool remember = true;   // make_explorer: remembers executions, where the strategy allows it
+    int nested = 1;           // cuts inside recovery
+    int lives = 1;            // 2: the subject's continuation follows each recovery, and the power fails in it
+    bool merge_lives = true;  // an equal second life stands for another
+    bool paranoid = false;    // hash everything after each reset
+    bool remember = true;     // make_explorer: remembers executions, where the strategy allows it
     uint64_t merge_after = QuerySearch::kMergeAfter;
     bool visible_only = false;      // make_trie_explorer: of every line the content with everything persisted
     size_t trie_bytes = 256 << 20;  // limit of the trie; beyond it the trie is begun anew

@@ -103,6 +103,7 @@ Contents LeafViews::then(const View& view, uint64_t line) const {
 }
 
 void LeafViews::take(const std::shared_ptr<const RecoveredState>& state, const GroupCounts& count, bool untouched) {
+  executor_->reads().want_heap(heap_followed_);  // a second life has views of its own
   own_.clear();
   before_.clear();
   state_ = state;

@@ -1,6 +1,7 @@
 // The explorer that executes only what no execution of the run has shown yet: recoveries through the trie
 // (recovery_trie.h), queries through views (leaf_queries.h). The arguments: EXPLORER.md.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -8,9 +9,11 @@
 #include "replayer/explorer/convergence.h"
 #include "replayer/explorer/explorer.h"
 #include "replayer/explorer/leaf_queries.h"
+#include "replayer/explorer/life_walk.h"
 #include "replayer/explorer/second_run.h"
 #include "replayer/search/recovery_trie.h"
 #include "tracer/world/virtual_world.h"
+#include "xxhash.h"
 
 namespace powercut {
 namespace {
@@ -83,6 +86,9 @@ class TrieExplorer final : public MemoExplorer {
                        .keep_answers = options.keep_answers,
                        .merge_after = options.merge_after},
                       [this] { return image(); }),
+        life_queries_(executor, subject, &counts_, &stopwatch_, {.merge_after = options.merge_after},
+                      [this] { return image(); }),
+        lives_(executor, subject),
         convergence_(executor),
         converges_(options.merge_after != QuerySearch::kNever && !options.visible_only && !subject->wants_all() &&
                    !executor->options().list_sites) {
@@ -103,6 +109,7 @@ class TrieExplorer final : public MemoExplorer {
         steady_ = steady_ && !concerns_steady(change);
         set_base(change.line);
         leaf_queries_.trace_changed(change);
+        if (options_.lives > 1) life_queries_.trace_changed(change);
         convergence_.trace_changed(frontier, change);
       }
     }
@@ -117,10 +124,14 @@ class TrieExplorer final : public MemoExplorer {
     const uint32_t keys = std::exchange(keys_, subject_->groups().keys);
     const bool refused = std::exchange(refused_, false);
     if (options_.before_search) options_.before_search();
+    life_begins_ = options_.lives > 1 ? subject_->life_begins() : nullptr;
+    // A second life may be wrong where obligations have only widened, too, and its operations may be others.
+    const uint64_t plan = life_begins_ == nullptr ? 0 : life_begins_->obligations ^ life_begins_->continuation;
+    if (std::exchange(life_plan_, plan) != plan) convergence_.clear();
     if (!converges_ || leaf_queries_.is_obliged() || keys != keys_ || refused) convergence_.clear();
     if (converges_ && !convergence_.begins(0, /*each_depth=*/false)) {
       // The medium is the same as at an earlier crash point, under the same obligations: nothing is to be done.
-    } else if (steady_) {
+    } else if (steady_ && life_begins_ == nullptr) {
       // The steady leaf was found good when it was reached, and a legal result of recovery itself never becomes
       // illegal.
       const UndecidedMemory::Mark start = executor_->memory().mark();
@@ -137,8 +148,11 @@ class TrieExplorer final : public MemoExplorer {
 
   void forget() override {
     asking_ways_ = 0;
+    life_plan_ = 0;
     trie_.clear();
     leaf_queries_.forget();
+    life_queries_.forget();
+    begun_.clear();
     convergence_.forget();
     steady_ = false;
     fresh_ = true;
@@ -173,6 +187,7 @@ class TrieExplorer final : public MemoExplorer {
     std::vector<Choice> choices;
     NestedCuts nested;
     std::vector<Cut> cuts;
+    std::vector<LifeCut> life_cuts = {};
     std::shared_ptr<Convergence::Done> done = std::make_shared<Convergence::Done>();
     bool branched = false;
     std::shared_ptr<const RecoveredState> leaf = nullptr;
@@ -255,6 +270,10 @@ class TrieExplorer final : public MemoExplorer {
         if (!distrust_.empty() || executor_->stopped()) return;
         descend(depth, cut, way.nested.stores());
       }
+      for (const LifeCut& cut : way.life_cuts) {
+        if (!distrust_.empty() || executor_->stopped()) return;
+        descend_life(cut);
+      }
       if (!distrust_.empty() || executor_->stopped()) return;
     } while (decisions.advance());
   }
@@ -279,7 +298,7 @@ class TrieExplorer final : public MemoExplorer {
         if (step.kind == Kind::kRead) {
           value = decide(step, decisions, &way);
         } else if (step.kind == Kind::kState) {
-          way.met = converges_ && decisions->fresh() && way.nested.all_durable() &&
+          way.met = converges() && decisions->fresh() && way.nested.all_durable() &&
                     convergence_.meets(step.state, depth, way.done);
           if (way.met) return way;
         } else {
@@ -309,7 +328,7 @@ class TrieExplorer final : public MemoExplorer {
   void replay(const RecoveryTrie::Step& step, int depth, const Decisions& decisions, const UndecidedMemory::Mark& start,
               Way* way) {
     const auto cut = [&] {
-      if (depth >= options_.nested || !decisions.fresh()) return;
+      if (!cuts_recovery(depth) || !decisions.fresh()) return;
       way->cuts.push_back(way->nested.cut(executor_->memory().narrowed(start.decided)));
     };
     switch (step.kind) {
@@ -342,7 +361,7 @@ class TrieExplorer final : public MemoExplorer {
     const uint64_t before = options_.paranoid ? executor_->memory().digest() : 0;
     stopwatch_.lap(Stopwatch::kFollow);
     for (const Choice& choice : choices) executor_->memory().choose(choice.word, choice.bytes, choice.value);
-    Execution execution({&trie_, executor_, &buffer_, converges_ ? &convergence_ : nullptr, depth}, start);
+    Execution execution({&trie_, executor_, &buffer_, converges() ? &convergence_ : nullptr, depth}, start);
     RecoveryTrie::Recorder& recorder = execution.recorder();
     convergence_.begin(*frontier_, start, ways_);
     buffer_.clear();
@@ -445,13 +464,14 @@ class TrieExplorer final : public MemoExplorer {
     }
     refused_ = refused_ || (!usable && judgement == Subject::Judgement::kGood);
     if (state->outcome.returned()) {
-      if (depth < options_.nested) {
+      if (cuts_recovery(depth)) {
         std::optional<Cut> after = way.nested.cut_after(executor_->memory().narrowed(start.decided));
         if (after) way.cuts.push_back(std::move(*after));
       }
       if (usable) {
         reach(*state);
-        leaf_queries_.visit(depth, state, /*untouched=*/false);
+        (in_life_ ? life_queries_ : leaf_queries_).visit(depth, state, /*untouched=*/false);
+        if (depth == 0 && life_begins_ != nullptr) live_on(start, &way);
       }
     }
     if (depth > 0) return;
@@ -462,6 +482,49 @@ class TrieExplorer final : public MemoExplorer {
     for (const auto& [word, bytes] : way.done->reads) {
       steady_reads_[word / kLineSize] |= uint64_t{bytes} << (word % kLineSize);
     }
+  }
+
+  // ---- second lives ------------------------------------------------------------------------------
+  // In a second life recovery is not cut, and each is followed to its end: where two recoveries meet, their obligations
+  // may differ.
+  bool cuts_recovery(int depth) const { return !in_life_ && depth < options_.nested; }
+  bool converges() const { return converges_ && !in_life_; }
+  bool merges_lives() const { return options_.merge_lives && !subject_->wants_all(); }
+
+  // Walks the second life behind the recovery that has come to its end here. A table that answers badly has none: the
+  // first life tells of it.
+  void live_on(const UndecidedMemory::Mark& start, Way* way) {
+    if (subject_->has_answered_badly()) return;
+    ++counts_.lives;
+    if (merges_lives()) {
+      const Signature medium = convergence_.here();
+      const std::array<uint64_t, 5> all = {medium.low, medium.high, life_begins_->obligations,
+                                           life_begins_->continuation, way->leaf->path};
+      if (!begun_.insert(XXH3_64bits(all.data(), sizeof all)).second) return;
+    }
+    ++counts_.new_lives;
+    lives_.walk(life_begins_, start, way->nested, &way->life_cuts);
+  }
+
+  void descend_life(const LifeCut& cut) {
+    const std::vector<LineSet> lines = executor_->memory().child(cut.cut);
+    LineSets sets;
+    for (const LineSet& line : lines) sets.push_back(&line);
+    convergence_.push(*frontier_, sets);
+    const Signature medium = convergence_.level();
+    convergence_.pop();
+    const std::array<uint64_t, 4> all = {medium.low, medium.high, cut.at->obligations, 1};
+    if (merges_lives() && !begun_.insert(XXH3_64bits(all.data(), sizeof all)).second) return;
+    subject_->judge_at(cut.at);
+    life_queries_.begin_crash_point(*frontier_);
+    cuts_.push(sets, cut.nested());
+    executor_->memory().install(sets);
+    in_life_ = true;
+    search(1);
+    in_life_ = false;
+    executor_->memory().uninstall();
+    cuts_.pop();
+    subject_->judge_at(nullptr);
   }
 
   // ---- nested cuts -------------------------------------------------------------------------------
@@ -511,7 +574,12 @@ class TrieExplorer final : public MemoExplorer {
   const Frontier* frontier_ = nullptr;
   CutLevels cuts_;
   RecoveryTrie trie_;
-  LeafQueries leaf_queries_;
+  LeafQueries leaf_queries_, life_queries_;
+  LifeWalk lives_;
+  Subject::LifePoint life_begins_;            // at the crash point at hand; null: there is no second life
+  uint64_t life_plan_ = 0;                    // a digest of its obligations and operations
+  bool in_life_ = false;                      // the search at hand is of a second life
+  absl::flat_hash_set<uint64_t> begun_ = {};  // digests of second lives, and of their cuts
   ResultBuffer buffer_;
   bool fresh_ = true;
 

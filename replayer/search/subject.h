@@ -5,7 +5,9 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -86,6 +88,14 @@ void put_failure(const Outcome& outcome, ResultBuffer* buffer);
 // was long enough; otherwise put_failure() is called.
 void finish_answer(Executor* executor, Outcome* outcome, ResultBuffer* buffer);
 
+// An instant of a second life: what a subject knows there. Equal obligations: the same answers are wrong.
+class LifeInstant {
+ public:
+  virtual ~LifeInstant() = default;
+  uint64_t obligations = 0;   // a digest
+  uint64_t continuation = 0;  // a digest of the operations that are to come, as far as the first cut decides them
+};
+
 // Calls marked [target] happen inside target code's guard: they may not allocate outside the result buffer.
 class Subject {
  public:
@@ -127,6 +137,26 @@ class Subject {
     answers->clear();
     answers->put(undisturbed().data(), undisturbed().size());
   }
+
+  // ---- second lives: the continuation, the subject's work on the table that recovery has opened (EXPLORER.md)
+  // --------
+  using LifePoint = std::shared_ptr<const LifeInstant>;
+  // Returns the instant at which a second life begins at the crash point at hand; null: the subject has no
+  // continuation.
+  virtual LifePoint life_begins() { return nullptr; }
+  // Returns the instant at which the next operation has begun; null: there is no further one.
+  virtual LifePoint step_begun(const LifePoint&) { return nullptr; }
+  // [target] Runs the operation that has begun.
+  virtual void run_step(const LifePoint&, ResultBuffer*) {}
+  // Returns the instant at which the operation has ended. Null: the life cannot go on; `trouble` says why, if that is
+  // more than a power cut explains.
+  virtual LifePoint step_ended(const LifePoint&, const Outcome&, std::string_view, std::string* /*trouble*/) {
+    return nullptr;
+  }
+  // From now on answers are judged, and groups obliged, as at this instant; null: as at the crash point at hand.
+  virtual void judge_at(const LifePoint&) {}
+  // Returns whether recovery or a query was answered badly at the crash point at hand, or at an earlier one.
+  virtual bool has_answered_badly() const { return false; }
 
   // A subject's judgement of an answer. kExplain: the answer is bad, and the explorer is to pass an image that shows it
   // to explained().
