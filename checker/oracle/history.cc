@@ -105,6 +105,19 @@ std::vector<int32_t> KeyHistory::all_legal() const {
   return out;
 }
 
+void History::begin_life() {
+  Event cut;
+  cut.kind = EventKind::kCut;
+  apply(cut);
+  overlap();
+}
+
+void History::know(std::string_view key) {
+  Event event;
+  event.key = {reinterpret_cast<const uint8_t*>(key.data()), key.size()};
+  key_of(event);
+}
+
 // The one operation under way, if there is one, began alone; its key goes on with all that may come of it.
 void History::overlap() {
   if (overlaps_) return;

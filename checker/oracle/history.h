@@ -100,6 +100,11 @@ class History {
   // Keys of which no order of the operations explains the answers.
   std::vector<uint32_t> unexplained() const;
 
+  // A power cut, and a second life behind it (life.h): each key goes on with all that is legal at the cut.
+  void begin_life();
+  // Adds a key that no operation has named yet.
+  void know(std::string_view key);
+
   // Where a tree of schedules begins; go_back() returns there as often as it is called.
   void keep();
   void go_back();

@@ -40,6 +40,7 @@ Oracle::Oracle(const powercut_target& target, const TargetConfig& config, const 
       traits_(traits),
       pool_(pool),
       history_(history),
+      first_history_(history),
       report_(std::move(report)),
       new_keys_(config.sizes()) {
   tightened_ = history->tightened().size();
@@ -106,15 +107,33 @@ std::span<const QueryId> Oracle::members(Group group) {
   return members_;
 }
 
-// Keys whose obligation was tightened, and the regions whose walks showed them.
+void Oracle::judge_at(const LifePoint& at) {
+  life_ = std::static_pointer_cast<const Life>(at);
+  history_ = life_ != nullptr ? &life_->history() : first_history_;
+}
+
+void Oracle::oblige(uint32_t key) {
+  obliged_.push_back({GroupKind::kKey, key});
+  if (key >= shown_in_.size()) return;
+  for (uint32_t region : shown_in_[key]) obliged_.push_back({GroupKind::kRegion, region});
+}
+
+// Keys whose obligation was tightened, and the regions whose walks showed them. From one instant of a second life to
+// another, any change of what is legal counts as one.
 const std::vector<Group>& Oracle::obliged() {
   obliged_.clear();
+  if (life_ != nullptr) {
+    const auto keys = static_cast<uint32_t>(history_->keys().size());
+    life_judged_.resize(keys);
+    for (uint32_t key = 0; key < keys; ++key) {
+      if (std::exchange(life_judged_[key], life_->legal_digest(key)) != life_->legal_digest(key)) oblige(key);
+    }
+    if (dumps()) obliged_.push_back({GroupKind::kTable, keys});
+    return obliged_;
+  }
   const std::vector<uint32_t>& tightened = history_->tightened();
   for (; tightened_ < tightened.size(); ++tightened_) {
-    const uint32_t key = tightened[tightened_];
-    obliged_.push_back({GroupKind::kKey, key});
-    if (key >= shown_in_.size()) continue;
-    for (uint32_t region : shown_in_[key]) obliged_.push_back({GroupKind::kRegion, region});
+    oblige(tightened[tightened_]);
   }
   if (table_tightenings_ != history_->table_tightenings()) {
     table_tightenings_ = history_->table_tightenings();
@@ -153,10 +172,10 @@ void Oracle::ended(QueryId query, const Outcome& outcome, ResultBuffer* result) 
   }
 }
 
-std::string Oracle::kind_key(const Violation& violation, int depth, QueryId query) const {
-  const OperationInfo& operation = history_->operation();
+std::string Oracle::kind_key(const Violation& violation, int depth, QueryId query, bool second_life) const {
+  const OperationInfo& operation = first_history_->operation();
   return absl::StrCat(violation.invariant, "/", static_cast<int>(operation.kind), "/", operation.text, "/",
-                      static_cast<int>(kind_of(query)), "/", depth > 0);
+                      static_cast<int>(kind_of(query)), "/", depth > 0, second_life ? "/life" : "");
 }
 
 Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view result, std::optional<Violation> violation,
@@ -164,29 +183,42 @@ Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view resu
   const QueryKind kind = kind_of(query);
   const bool key_level = asks_key(kind);
   if (collecting_) {
-    collected_.insert(absl::StrCat(depth, " ", describe_query(*history_, query), " ",
-                                   hex({reinterpret_cast<const uint8_t*>(result.data()), result.size()})));
+    collected_.insert(absl::StrCat(depth, life_ != nullptr ? " second life " : " ", describe_query(*history_, query),
+                                   " ", hex({reinterpret_cast<const uint8_t*>(result.data()), result.size()})));
   }
   if (!violation) return Judgement::kGood;
   if (collecting_violations_) {
-    const uint64_t legal = key_level ? history_->keys()[argument_of(query)].version : 0;
-    violations_.insert(absl::StrCat(depth > 0 ? "nested " : "first ", describe_query(*history_, query), " ", legal, " ",
+    const uint64_t legal = !key_level         ? 0
+                           : life_ != nullptr ? life_->legal_digest(static_cast<uint32_t>(argument_of(query)))
+                                              : history_->keys()[argument_of(query)].version;
+    violations_.insert(absl::StrCat(life_ != nullptr ? "second "
+                                    : depth > 0      ? "nested "
+                                                     : "first ",
+                                    describe_query(*history_, query), " ", legal, " ",
                                     hex({reinterpret_cast<const uint8_t*>(result.data()), result.size()})));
   }
-  const uint64_t obligation = key_level                  ? history_->keys()[argument_of(query)].tightenings
+  const uint64_t obligation = life_ != nullptr && key_level
+                                  ? life_->legal_digest(static_cast<uint32_t>(argument_of(query)))
+                              : key_level                ? history_->keys()[argument_of(query)].tightenings
                               : kind == QueryKind::kDump ? history_->table_tightenings()
                                                          : 0;
   // A name of fixed size: there may be millions of wrong answers, each as long as a value. Some of very many are not
   // remembered, since an answer that is met again is told once.
-  const std::string asked = absl::StrCat(query, "/", obligation, "/", depth > 0, "/", died_at);
+  const std::string asked =
+      absl::StrCat(query, "/", obligation, "/", depth > 0, "/", died_at, life_ != nullptr ? "/life" : "");
   const XXH128_hash_t name =
       XXH3_128bits_withSeed(result.data(), result.size(), XXH3_64bits(asked.data(), asked.size()));
   if (reported_.size() == kMostReported) reported_.clear();
   if (!reported_.insert({name.low64, name.high64}).second) return Judgement::kBad;
-  const std::string key = kind_key(*violation, depth, query);
+  const std::string key = kind_key(*violation, depth, query, life_ != nullptr);
   if (depth == 0) seen_after_one_cut_.insert(key);
+  if (life_ == nullptr) {
+    bad_in_first_life_ = true;
+    bad_invariants_.insert(violation->invariant);
+  }
   if (exposures_.size() >= next_sifting_) sift();
-  exposures_.push_back({std::move(*violation), "", depth, query, {}, {}, std::string(result), died_at});
+  exposures_.push_back(
+      {std::move(*violation), "", depth, query, {}, {}, std::string(result), died_at, true, true, life_});
   // The image that it was met on is only told of where the search for the least one gives up.
   return ++images_[key] > kToldOfAKind ? Judgement::kBad : Judgement::kExplain;
 }
@@ -195,9 +227,7 @@ Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view resu
 void Oracle::sift() {
   std::sort(exposures_.begin(), exposures_.end(), told_before);
   absl::flat_hash_map<std::string, int> kept;
-  std::erase_if(exposures_, [&](const Exposure& exposure) {
-    return ++kept[kind_key(exposure.violation, exposure.depth, exposure.query)] > kToldOfAKind;
-  });
+  std::erase_if(exposures_, [&](const Exposure& exposure) { return ++kept[kind_key(exposure)] > kToldOfAKind; });
   next_sifting_ = std::max<size_t>(kLeastSifted, 2 * exposures_.size());
 }
 
@@ -207,10 +237,16 @@ void Oracle::tell(bool new_kinds_alone) {
   // As many of a kind as are told, the same ones whatever order they were met in.
   std::sort(met.begin(), met.end(), told_before);
   for (Exposure& exposure : met) {
-    if (exposure.depth > 0 && seen_after_one_cut_.contains(kind_key(exposure.violation, 0, exposure.query))) continue;
-    int& told = told_[kind_key(exposure.violation, exposure.depth, exposure.query)];
+    // A second life tells nothing of a table that the first has shown to be wrong.
+    if (exposure.life != nullptr && bad_invariants_.contains(exposure.violation.invariant)) continue;
+    if (exposure.life == nullptr && exposure.depth > 0 &&
+        seen_after_one_cut_.contains(kind_key(exposure.violation, 0, exposure.query, false))) {
+      continue;
+    }
+    int& told = told_[kind_key(exposure)];
     if (++told > (new_kinds_alone ? 1 : kToldOfAKind)) continue;
-    if (exposure.depth > 0) exposure.underlying = std::exchange(exposure.violation.invariant, "not-idempotent");
+    if (exposure.depth > 0 && exposure.life == nullptr)
+      exposure.underlying = std::exchange(exposure.violation.invariant, "not-idempotent");
     report_(exposure);
   }
 }
@@ -238,7 +274,7 @@ void Oracle::note_most(QueryId query, std::string_view result) {
 }
 
 Subject::Judgement Oracle::answered(int depth, QueryId query, std::string_view result) {
-  note_most(query, result);
+  if (life_ == nullptr) note_most(query, result);  // its keys are those of the trace
   if (kind_of(query) == QueryKind::kWalk) {
     if (shown_in_.size() < history_->keys().size()) shown_in_.resize(history_->keys().size());
     const auto region = static_cast<uint32_t>(argument_of(query));

@@ -16,6 +16,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "checker/oracle/history.h"
 #include "checker/oracle/invariants.h"
+#include "checker/oracle/life.h"
 #include "checker/oracle/new_keys.h"
 #include "replayer/explorer/explorer.h"
 #include "tracer/record/target_library.h"
@@ -30,10 +31,11 @@ struct Exposure {
   QueryId query = kRecoveryQuery;
   Outcome outcome;  // kReturned unless the execution was stopped
   Image image;
-  std::string result = {};      // the wrong answer,
-  uint64_t died_at = 0;         // and of recovery where it died, as of died_at()
-  bool asked = true;            // false: by no query, a schedule of threads went wrong by itself
-  bool needs_power_cut = true;  // false: the same goes wrong when nothing is lost (functional_check.h)
+  std::string result = {};                     // the wrong answer,
+  uint64_t died_at = 0;                        // and of recovery where it died, as of died_at()
+  bool asked = true;                           // false: by no query, a schedule of threads went wrong by itself
+  bool needs_power_cut = true;                 // false: the same goes wrong when nothing is lost (functional_check.h)
+  std::shared_ptr<const Life> life = nullptr;  // of a second life: what is known where the power fails again
 };
 
 // The address of the instruction at which recovery died; 0 for every other ending. Two crashes in two places are two
@@ -68,6 +70,15 @@ class Oracle final : public Subject {
   std::span<const QueryId> members(Group group) override;
   const std::vector<Group>& obliged() override;
   bool wants_all() const override { return collecting_; }
+  LifePoint life_begins() override { return Life::begin({target_, config_}, *history_); }
+  LifePoint step_begun(const LifePoint& at) override { return of(at).step_begun(); }
+  void run_step(const LifePoint& at, ResultBuffer* result) override { of(at).run(table(), result); }
+  LifePoint step_ended(const LifePoint& at, const Outcome& outcome, std::string_view result,
+                       std::string* trouble) override {
+    return of(at).step_ended(outcome, result, trouble);
+  }
+  void judge_at(const LifePoint& at) override;
+  bool has_answered_badly() const override { return bad_in_first_life_; }
   void run(QueryId query, ResultBuffer* result) override;
   void ended(QueryId query, const Outcome& outcome, ResultBuffer* result) override;
   std::string_view undisturbed() const override { return NewKeys::kUndisturbed; }
@@ -97,19 +108,29 @@ class Oracle final : public Subject {
   const Most& most() const { return most_; }
 
  private:
+  static const Life& of(const LifePoint& at) { return static_cast<const Life&>(*at); }
   static bool work_beside_query(void* self);
+  void oblige(uint32_t key);
   void sift();
   void note_most(QueryId query, std::string_view result);
   // `died_at`: as of died_at().
   Judgement weigh(int depth, QueryId query, std::string_view result, std::optional<Violation> violation,
                   uint64_t died_at = 0);
-  std::string kind_key(const Violation& violation, int depth, QueryId query) const;
+  std::string kind_key(const Violation& violation, int depth, QueryId query, bool second_life) const;
+  std::string kind_key(const Exposure& exposure) const {
+    return kind_key(exposure.violation, exposure.depth, exposure.query, exposure.life != nullptr);
+  }
 
   const powercut_target& target_;
   const TargetConfig& config_;
   const powercut_traits& traits_;
   const powercut_pool pool_;
-  const History* history_;
+  const History* history_;             // that answers are judged by
+  const History* first_history_;       // of the trace
+  std::shared_ptr<const Life> life_;   // null: answers are judged by the trace's history
+  std::vector<uint64_t> life_judged_;  // per key: what was legal at the last instant of a second life that was judged
+  bool bad_in_first_life_ = false;
+  std::set<std::string> bad_invariants_;  // of the first life
   const powercut_background* background_ = nullptr;
   Report report_;
   std::string probe_one_, probe_two_;

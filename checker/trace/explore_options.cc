@@ -125,6 +125,7 @@ Json identity_of(const LoadedTrace& loaded, const ExploreOptions& options) {
           {"model", options.model},
           {"atoms", options.atoms},
           {"nested", options.nested},
+          {"lives", options.lives},
           {"seed", options.seed},
           {"samples", options.samples},
           {"budget_executions", options.budget_executions},

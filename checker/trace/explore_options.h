@@ -26,6 +26,8 @@ struct ExploreOptions {
   std::string model = "adr";
   std::string atoms = "any";
   int nested = 1;
+  int lives = 1;
+  bool merge_lives = true;  // off: each second life is explored, equal or not
   int jobs = 1;
   uint64_t seed = 1;
   uint64_t samples = 16;

@@ -189,6 +189,9 @@ void add_explore_command(CommandLine& app, int& exit_code) {
   command->add_option("--strategy", options->strategy, strategies());
   add_model_options(command, &options->model, &options->atoms);
   command->add_option("--nested", options->nested, "Cuts inside recovery")->range(0, 8);
+  command->add_option("--lives", options->lives, "2: the program works on behind recovery, and the power fails again")
+      ->range(1, 2);
+  command->add_flag("!--no-merge-lives", options->merge_lives, "Explore every second life, also one equal to another");
   command->add_option("--jobs", options->jobs, "Worker processes")->range(1, 1024);
   command->add_option("--seed", options->seed, "Seed of strategy random");
   command->add_option("--samples", options->samples, "Images a crash point, for strategy random");

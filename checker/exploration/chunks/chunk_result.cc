@@ -12,6 +12,8 @@ void ChunkCounts::add(const ChunkCounts& other) {
   query_runs += other.query_runs;
   query_answers += other.query_answers;
   loads += other.loads;
+  lives += other.lives;
+  new_lives += other.new_lives;
   covered += other.covered;
   complete = complete && other.complete;
   for (const auto& [what, spent] : other.seconds) seconds[what] += spent;
@@ -27,6 +29,8 @@ std::string encode(const ChunkResult& result) {
                      {"query_runs", counts.query_runs},
                      {"query_answers", counts.query_answers},
                      {"loads", counts.loads},
+                     {"lives", counts.lives},
+                     {"new_lives", counts.new_lives},
                      {"covered", counts.covered.str()},
                      {"complete", counts.complete},
                      {"seconds", counts.seconds},
@@ -68,6 +72,8 @@ std::optional<ChunkResult> decode_chunk_result(std::string_view payload) {
     out.counts.query_runs = head.at("query_runs");
     out.counts.query_answers = head.at("query_answers");
     out.counts.loads = head.at("loads");
+    out.counts.lives = head.at("lives");
+    out.counts.new_lives = head.at("new_lives");
     out.counts.covered = BigInt(head.at("covered").get<std::string>());
     out.counts.complete = head.at("complete");
     out.counts.seconds = head.at("seconds").get<std::map<std::string, double>>();

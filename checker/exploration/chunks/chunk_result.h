@@ -27,6 +27,7 @@ struct Chunk {
 struct ChunkCounts {
   uint64_t crash_points = 0;
   uint64_t executions = 0, query_runs = 0, query_answers = 0, loads = 0;
+  uint64_t lives = 0, new_lives = 0;  // second lives (Explorer)
   BigInt covered = 0;
   bool complete = true;  // strategy and candidate sets left nothing out
   // Wall clock, by activity: "exploring" is all time inside crash points.

@@ -51,6 +51,8 @@ Exploration::Exploration(const LoadedTrace& loaded, const ExploreOptions& option
   if (options.stop_at_functional) functional_.stop_at_first();
   explorer_ = make_explorer(&executor_, strategy_.get(), &oracle_,
                             {.nested = options.nested,
+                             .lives = options.lives,
+                             .merge_lives = options.merge_lives,
                              .paranoid = options.paranoid,
                              .remember = options.remember,
                              .merge_after = options.merge_after,
@@ -136,6 +138,7 @@ Exploration::Reached Exploration::reached() const {
 }
 
 bool Exploration::put_on_least_image(const LineSets& legal, Exposure* exposure) {
+  if (exposure->life != nullptr) return true;  // it keeps the image that it was met on
   const History& history = follower_->history();
   auto least = least_.find({exposure->depth, exposure->query, exposure->result, exposure->died_at}, legal);
   if (!least) return true;
@@ -227,6 +230,8 @@ ChunkResult Exploration::explore(const Chunk& chunk, const std::set<uint64_t>& s
   write_violations();
   counts.executions = sums.executions;
   counts.query_runs = sums.query_runs;
+  counts.lives = sums.lives;
+  counts.new_lives = sums.new_lives;
   counts.query_answers = sums.query_answers;
   counts.loads = executor_.loads();
   counts.seconds["exploring"] = exploring_seconds_;

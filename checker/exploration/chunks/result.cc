@@ -83,6 +83,12 @@ ExplorationResult result_of(const LoadedTrace& loaded, const ExploreOptions& opt
   out.coverage = {.complete = complete,
                   .covered = complete ? survey.crash_states.str() : explored.sum.covered.str(),
                   .nested_complete = judged_all ? options.nested : 0};
+  if (options.lives > 1) {
+    out.coverage.lives = {{"begun", explored.sum.lives}, {"new", explored.sum.new_lives}};
+    out.notes.push_back(
+        "a second life begins behind each recovery from a crash state that its first life does not show "
+        "to be wrong; its own recoveries are not cut");
+  }
   if (explored.surveyed) out.coverage.total = survey.crash_states.str();
   if (!complete && judged_all) {
     out.coverage.reason = "not all schedules: " + schedules["reason"].get<std::string>();

@@ -40,11 +40,23 @@ std::string operation_text(const Event& begin) {
   return name_of(kind) + ("(" + name_of(key)) + ")";
 }
 
+// "In a second life: behind recovery came lookup(3) and update(1), and within the latter the power failed again."
+std::string second_life_of(const Life& life) {
+  const std::vector<std::string>& operations = life.operations();
+  std::string list;
+  for (size_t i = 0; i < operations.size(); ++i) {
+    if (i > 0) list += i + 1 == operations.size() ? " and " : ", ";
+    list += operations[i];
+  }
+  return "In a second life: behind recovery came " + list + ", and " +
+         (life.in_flight() ? "within the last of them" : "behind the last of them") + " the power failed again.";
+}
+
 }  // namespace
 
 Finding finding_of(const Exposure& exposure, const TraceFollower& follower, FrameResolver* frames) {
-  const History& history = follower.history();
-  const OperationInfo& operation = history.operation();
+  const OperationInfo& operation = follower.history().operation();
+  const History& history = exposure.life != nullptr ? exposure.life->history() : follower.history();
   const QueryKind kind = kind_of(exposure.query);
   const bool by_region = kind == QueryKind::kWalk || kind == QueryKind::kVerify;
   const std::vector<Frame> fault = frames->resolve(exposure.outcome.stack);
@@ -62,7 +74,11 @@ Finding finding_of(const Exposure& exposure, const TraceFollower& follower, Fram
   out.operation = {.index = operation.index,
                    .kind = name_of(operation.kind),
                    .text = operation.text,
-                   .in_flight = history.in_flight()};
+                   .in_flight = follower.history().in_flight()};
+  if (exposure.life != nullptr) {
+    out.key += "/second life";
+    out.message += " " + second_life_of(*exposure.life);
+  }
   if (operation.has_key) out.operation.key = name_of(history.keys()[operation.key]);
   out.query.kind = exposure.asked ? name_of(kind) : "schedule";
   out.query.text = exposure.asked ? describe_query(history, exposure.query) : "the schedule of its threads";

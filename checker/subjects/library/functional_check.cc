@@ -109,7 +109,7 @@ void FunctionalCheck::judge(const std::vector<Exposure>& exposures, bool trusted
     }
   }
   for (const size_t i : order) {
-    if (!uncut[i] || symptom_of(*uncut[i]) != symptom_of(exposures[i])) {
+    if (exposures[i].life != nullptr || !uncut[i] || symptom_of(*uncut[i]) != symptom_of(exposures[i])) {
       report(event(exposures[i]));
       continue;
     }
