@@ -33,6 +33,7 @@ _HELPERS = (
     "powercut/block.h",
     "powercut/flash.h",
     "powercut/nor.h",
+    "powercut/nor_driver.h",
     "powercut/target.h",
     "tracer/runtime/",
 )
