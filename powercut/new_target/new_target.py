@@ -1,7 +1,8 @@
 """Writes the folder with which a foreign library becomes a target: adapter, scenario, test, Makefile, README.
 
 The new target works as it is: the adapter drives a small persistent map that stands in for the library. The items of
-the map have one size in a run, or mixed sizes. The texts are templates in the folder `templates`.
+the map have one size in a run, or mixed sizes. On NOR flash a small store stands in, which is handed a driver. The
+texts are templates in the folder `templates`.
 """
 
 import re
@@ -36,10 +37,15 @@ LANGUAGES = {
 #: The template of the map that stands in for the library, by the sizes of its keys and values.
 SIZES = {"one": "example_map", "mixed": "mixed_map"}
 
+#: Kinds of flash that a library may keep its data in, in the place of persistent memory.
+FLASHES = ("nor",)
 
-def generate(name: str, folder: Path, *, language: str = "c", sizes: str = "one") -> list[Path]:
+
+def generate(
+    name: str, folder: Path, *, language: str = "c", sizes: str = "one", flash: str | None = None
+) -> list[Path]:
     """Makes `folder` and returns what was written, README last. An existing `folder` is a UsageError."""
-    texts = _render(_checked(name), language, sizes)
+    texts = _render(_checked(name), language, sizes, flash)
     try:
         # Alone decides whether the folder is new: two calls at once cannot both succeed.
         folder.mkdir()
@@ -76,11 +82,23 @@ def _checked(name: str) -> str:
     return name
 
 
-def _render(name: str, language: str, sizes: str) -> Mapping[str, str]:
-    for kind, given, known in (("language", language, LANGUAGES), ("value of --sizes", sizes, SIZES)):
+def _render(name: str, language: str, sizes: str, flash: str | None) -> Mapping[str, str]:
+    for kind, given, known in (
+        ("language", language, LANGUAGES),
+        ("value of --sizes", sizes, SIZES),
+        ("value of --flash", flash or FLASHES[0], FLASHES),
+    ):
         if given not in known:
             raise unknown_name(kind, given, known, list_command="powercut new-target --help")
-    chosen, stand_in = LANGUAGES[language], SIZES[sizes]
+    if flash is not None and sizes != "one":
+        raise UsageError(
+            "the template for flash has items of one size",
+            where=f"--flash {flash} --sizes {sizes}",
+            next_step="Leave out --sizes, or leave out --flash.",
+        )
+    chosen = LANGUAGES[language]
+    # The name of the files of what stands in, and the templates of these files.
+    stand_in, template = ("example_store", "nor_store") if flash else ("example_map", SIZES[sizes])
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         undefined=StrictUndefined,
@@ -88,10 +106,10 @@ def _render(name: str, language: str, sizes: str) -> Mapping[str, str]:
         autoescape=False,  # C, TOML and Markdown
     )
     files = {
-        f"{name}_target.{chosen.suffix}": "adapter.j2",
-        "example_map.h": f"{stand_in}.h.j2",
-        f"example_map.{chosen.suffix}": f"{stand_in}.j2",
-        f"scenarios/{name}.toml": "scenario.toml.j2",
+        f"{name}_target.{chosen.suffix}": "nor_adapter.j2" if flash else "adapter.j2",
+        f"{stand_in}.h": f"{template}.h.j2",
+        f"{stand_in}.{chosen.suffix}": f"{template}.j2",
+        f"scenarios/{name}.toml": "nor_scenario.toml.j2" if flash else "scenario.toml.j2",
         f"test_{name}.py": "test_target.py.j2",
         "Makefile": "Makefile.j2",
         "README.md": "README.md.j2",
@@ -102,6 +120,8 @@ def _render(name: str, language: str, sizes: str) -> Mapping[str, str]:
         "compiler": chosen.compiler,
         "flags": chosen.flags,
         "mixed": sizes == "mixed",
+        "flash": flash is not None,
+        "stand_in": stand_in,
     }
     return {path: environment.get_template(template).render(values) for path, template in files.items()}
 
