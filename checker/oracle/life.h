@@ -27,7 +27,7 @@ class Life final : public LifeInstant {
     std::string key, value;  // value: of an increment, its difference
   };
 
-  // What both outlive.
+  // The target, and its configuration, which outlive every instant.
   struct Program {
     const powercut_target& target;
     const TargetConfig& config;

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("real_engine")]
 LIVES = ("--lives", "2", "--nested", "0")
 #: Schemes whose eager exploration takes a second or two.
 FEW = ("cceh", "path", "smartcuckoo", "turbohash")
-#: Of the others, those that it takes minutes.
+#: Schemes that it takes longer.
 LONG = ("bch", "bcht", "clevel", "linear", "level")
 
 
