@@ -56,7 +56,7 @@ setup-languages:  ## Install what the tests in other languages take: Go, Rust, N
 	@tools/setup.sh languages
 
 test-languages: setup setup-languages build  ## Run the long tests of programs in other languages, and of programs of others, alone
-	@POWERCUT_REQUIRE_TOOLS=1 $(PYTHON) -m pytest -m long tracer/calls/tests/languages tests/files/test_real_programs.py
+	@POWERCUT_REQUIRE_TOOLS=1 $(PYTHON) -m pytest -m long tracer/calls/tests/languages tests/files/test_real_programs.py tests/docs/test_flash_examples.py
 
 conformance: setup build  ## Print which programs the tracers of a folder record exactly (two minutes)
 	@$(PYTHON) -m tracer.calls.tests.conformance
