@@ -22,15 +22,17 @@ def stoppable(
     At SIGINT, SIGTERM, SIGHUP or an exception of the body, what has not begun is cancelled and `stop` is called.
     """
     with ThreadPoolExecutor(max_workers=max(1, min(jobs, len(tasks)))) as pool:
-        futures = [pool.submit(task) for task in tasks]
+        futures: list[Future[Result]] = []
 
         def stop_all() -> None:
-            for waiting in futures:
+            for waiting in list(futures):
                 waiting.cancel()
             stop()
 
         try:
+            # Before the first task begins: otherwise a signal in between would leave the pool waiting for its tasks.
             with stopped_by_signals(stop_all):
+                futures.extend(pool.submit(task) for task in tasks)
                 yield futures
         except BaseException:
             stop_all()
