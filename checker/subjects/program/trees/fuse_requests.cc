@@ -192,7 +192,7 @@ void FuseRequests::fill(const Node& node, fuse_attr* out) const {
   out->blocks = (out->size + 511) / 512;
   out->blksize = kFuseBlock;
   out->mode = type_of(node.kind()) | node.mode_now();
-  // One for each folder, as btrfs has it: the number of folders in a folder is nothing that stat() should tell.
+  // A folder has one link, as on btrfs: stat() should not tell how many folders it holds.
   out->nlink = node.kind() == InodeKind::kFolder ? 1 : node.links_now();
   out->uid = node.user.value_or(getuid());
   out->gid = node.group.value_or(getgid());

@@ -70,7 +70,7 @@ struct ProgramOutcome {
   Kind kind = Kind::kOk;
   ProgramStep step;  // the last step that was run
   int code = 0;      // exit status or signal
-  // Of the dump and the probes that were run and ended well.
+  // The outputs of the dump and of the probes that were run and ended well.
   std::vector<Printed> printed;
   std::string said;             // by the step that failed
   bool left_processes = false;  // some step left processes behind
