@@ -84,9 +84,7 @@ void ImageFaults::visit(bool visible) {
   for (const LineSet* set : follower_.frontier().sets()) {
     decided.push_back(definite_line(set->line, set->contents[visible ? set->visible : 0]));
   }
-  LineSets sets;
-  for (const LineSet& set : decided) sets.push_back(&set);
-  executor_.memory().install(sets);
+  executor_.memory().install(sets_of(decided));
   ++tally.points;
   if (learn()) {
     damages_->look({follower_, executor_.pool(), [this](uint64_t line) {

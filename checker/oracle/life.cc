@@ -112,10 +112,8 @@ std::shared_ptr<const Life> Life::step_begun() const {
   out->under_way_ = std::move(found);
   out->apply(EventKind::kOpBegin, static_cast<uint8_t>(out->under_way_->kind), *out->under_way_,
              out->under_way_->value);
-  KeyHistory key;
-  key.bytes = out->under_way_->key;
-  key.id = key_id(span_of(key.bytes));
-  const std::string name = out->under_way_->key == new_ ? "a new key" : name_of(key);
+  const std::string& key = out->under_way_->key;
+  const std::string name = key == new_ ? "a new key" : name_of(out->history_.keys()[*out->history_.find(key)]);
   out->operations_.push_back(std::string(name_of(out->under_way_->kind)) + "(" + name + ")");
   return out;
 }

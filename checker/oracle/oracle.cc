@@ -212,10 +212,7 @@ Subject::Judgement Oracle::weigh(int depth, QueryId query, std::string_view resu
   if (!reported_.insert({name.low64, name.high64}).second) return Judgement::kBad;
   const std::string key = kind_key(*violation, depth, query, life_ != nullptr);
   if (depth == 0) seen_after_one_cut_.insert(key);
-  if (life_ == nullptr) {
-    bad_in_first_life_ = true;
-    bad_invariants_.insert(violation->invariant);
-  }
+  if (life_ == nullptr) bad_invariants_.insert(violation->invariant);
   if (exposures_.size() >= next_sifting_) sift();
   exposures_.push_back(
       {std::move(*violation), "", depth, query, {}, {}, std::string(result), died_at, true, true, life_});

@@ -78,7 +78,7 @@ class Oracle final : public Subject {
     return of(at).step_ended(outcome, result, trouble);
   }
   void judge_at(const LifePoint& at) override;
-  bool has_answered_badly() const override { return bad_in_first_life_; }
+  bool has_answered_badly() const override { return !bad_invariants_.empty(); }
   void run(QueryId query, ResultBuffer* result) override;
   void ended(QueryId query, const Outcome& outcome, ResultBuffer* result) override;
   std::string_view undisturbed() const override { return NewKeys::kUndisturbed; }
@@ -129,7 +129,6 @@ class Oracle final : public Subject {
   const History* first_history_;       // of the trace
   std::shared_ptr<const Life> life_;   // null: answers are judged by the trace's history
   std::vector<uint64_t> life_judged_;  // per key: what was legal at the last instant of a second life that was judged
-  bool bad_in_first_life_ = false;
   std::set<std::string> bad_invariants_;  // of the first life
   const powercut_background* background_ = nullptr;
   Report report_;

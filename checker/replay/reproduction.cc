@@ -162,9 +162,7 @@ void Reproduction::draw_visible() {
                                      [&](const FindingRecord::Line& line) { return line.line == set->line; });
     if (listed != record_.image.end() && !(listed->content == seen)) focus_.lines.insert(set->line);
   }
-  LineSets sets;
-  for (const LineSet& set : visible_) sets.push_back(&set);
-  executor_.memory().install(sets);
+  executor_.memory().install(sets_of(visible_));
   Decisions decisions;
   const UndecidedMemory::Mark start = executor_.memory().mark();
   buffer_.clear();

@@ -6,6 +6,11 @@
 
 namespace powercut {
 
+Image::Nested nested_of(const Cut& cut, const std::vector<NestedStore>& stores) {
+  const auto seen = stores.begin() + static_cast<ptrdiff_t>(cut.stores_seen);
+  return {cut.stores_seen, cut.after_return, {stores.begin(), seen}};
+}
+
 Image CutLevels::image(const Executor& executor) const {
   Image out;
   out.levels.resize(levels_.size());

@@ -2,7 +2,6 @@
 #ifndef POWERCUT_REPLAYER_EXECUTOR_IMAGE_H_
 #define POWERCUT_REPLAYER_EXECUTOR_IMAGE_H_
 
-#include <memory>
 #include <vector>
 
 #include "replayer/executor/executor.h"
@@ -10,8 +9,6 @@
 namespace powercut {
 
 // A content for every line that the cuts left open, level by level down to the level at hand.
-class LifeInstant;  // replayer/search/subject.h
-
 struct Image {
   struct Line {
     uint64_t line = 0;
@@ -24,11 +21,12 @@ struct Image {
     uint64_t stores_seen = 0;
     bool after_return = false;
     std::vector<NestedStore> stores;
-    // The cut's instant of a second life; null: it is inside of recovery, or right after it.
-    std::shared_ptr<const LifeInstant> life = nullptr;
   };
   std::vector<Nested> nested;  // one for each level but the first
 };
+
+// Returns a cut as a report names it. `stores`: those of the whole execution that was cut.
+Image::Nested nested_of(const Cut& cut, const std::vector<NestedStore>& stores);
 
 // The cuts that the exploration is under, outermost first.
 class CutLevels {

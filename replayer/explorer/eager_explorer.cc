@@ -73,7 +73,8 @@ class EagerExplorer final : public Explorer {
           !subject_->has_answered_badly()) {
         ++counts_.lives;
         ++counts_.new_lives;
-        lives_.walk(life_begins_, start, NestedCuts(executor_->recovery().nested()), &life_cuts);
+        const NestedCuts stored = executor_->recovery().nested();  // the walk goes on from a copy
+        lives_.walk(life_begins_, start, stored, &life_cuts);
       }
       executor_->memory().undo(start);
       if (options_.paranoid) check_reset(*executor_, before, "recovery");
@@ -83,21 +84,13 @@ class EagerExplorer final : public Explorer {
       }
       for (const Cut& cut : cuts) {
         const std::vector<LineSet> lines = executor_->memory().child(cut);
-        LineSets sets;
-        for (const LineSet& line : lines) sets.push_back(&line);
-        level(depth + 1, sets, ordinal,
-              {cut.stores_seen,
-               cut.after_return,
-               {stores.begin(), stores.begin() + static_cast<ptrdiff_t>(cut.stores_seen)}},
-              nullptr);
+        level(depth + 1, sets_of(lines), ordinal, nested_of(cut, stores), nullptr);
       }
       for (const LifeCut& cut : life_cuts) {
         const std::vector<LineSet> lines = executor_->memory().child(cut.cut);
-        LineSets sets;
-        for (const LineSet& line : lines) sets.push_back(&line);
         subject_->judge_at(cut.at);
         in_life_ = true;
-        level(1, sets, ordinal, cut.nested(), nullptr);
+        level(1, sets_of(lines), ordinal, nested_of(cut.cut, *cut.stores), nullptr);
         in_life_ = false;
         subject_->judge_at(nullptr);
       }

@@ -6,11 +6,6 @@
 
 namespace powercut {
 
-Image::Nested LifeCut::nested() const {
-  const auto seen = static_cast<ptrdiff_t>(cut.stores_seen);
-  return {cut.stores_seen, cut.after_return, {stores->begin(), stores->begin() + seen}, at};
-}
-
 void LifeWalk::walk(const Subject::LifePoint& begun, const UndecidedMemory::Mark& level, const NestedCuts& recovery,
                     std::vector<LifeCut>* out) {
   level_ = level;
@@ -30,7 +25,6 @@ void LifeWalk::go_on(const Subject::LifePoint& at, const NestedCuts& before) {
     executor_->reads().begin(start.arena);
     Outcome outcome =
         executor_->run_continued(&decisions, level_, before, &cuts, [&] { subject_->run_step(begun, &buffer_); });
-    ++operations_;
     finish_answer(executor_, &outcome, &buffer_);
     if (const uint32_t sources = std::exchange(virtual_world.used, 0); sources != 0) {
       executor_->runner().doubt("an operation of the second life asks for " + names_of_sources(sources) +

@@ -1,7 +1,7 @@
 // Walks a second life: the operations of the subject's continuation, one after another, on the table that a recovery
 // has opened. A load of undecided bytes branches, as it does in a recovery; all that the continuation never reads stays
 // undecided. The power may fail at each crash point of the operations, and behind each of them (EXPLORER.md, "Second
-// lives"). Both explorers walk here, and so does the replay of one image.
+// lives"). Both explorers walk here.
 #ifndef POWERCUT_REPLAYER_EXPLORER_LIFE_WALK_H_
 #define POWERCUT_REPLAYER_EXPLORER_LIFE_WALK_H_
 
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "replayer/executor/executor.h"
-#include "replayer/executor/image.h"
 #include "replayer/search/subject.h"
 
 namespace powercut {
@@ -19,7 +18,6 @@ struct LifeCut {
   Cut cut;
   Subject::LifePoint at;                                   // what is known there
   std::shared_ptr<const std::vector<NestedStore>> stores;  // of recovery and continuation, of one whole way
-  Image::Nested nested() const;
 };
 
 class LifeWalk {
@@ -31,8 +29,6 @@ class LifeWalk {
   // the recovery began; `recovery`: what it has stored.
   void walk(const Subject::LifePoint& begun, const UndecidedMemory::Mark& level, const NestedCuts& recovery,
             std::vector<LifeCut>* out);
-  // Operations that were run.
-  uint64_t operations() const { return operations_; }
 
  private:
   void go_on(const Subject::LifePoint& at, const NestedCuts& before);
@@ -42,7 +38,6 @@ class LifeWalk {
   UndecidedMemory::Mark level_{};
   std::vector<LifeCut>* out_ = nullptr;
   ResultBuffer buffer_;
-  uint64_t operations_ = 0;
 };
 
 }  // namespace powercut

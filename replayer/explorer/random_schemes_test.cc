@@ -57,13 +57,8 @@ std::optional<std::string> replay(Executor* executor, const Scheme& scheme, cons
     for (const Image::Line& line : lines) out.push_back(testing::line_set(line.line, {line.content}));
     return out;
   };
-  const auto pointers = [](const std::vector<LineSet>& lines) {
-    LineSets out;
-    for (const LineSet& line : lines) out.push_back(&line);
-    return out;
-  };
   levels.push_back(level_of(shown.image.levels[0]));
-  executor->memory().install(pointers(levels[0]));
+  executor->memory().install(sets_of(levels[0]));
   size_t installed = 1;
   for (size_t d = 1; d < shown.image.levels.size() && found; ++d) {
     // The cut inside this level's recovery that the image names.
@@ -90,7 +85,7 @@ std::optional<std::string> replay(Executor* executor, const Scheme& scheme, cons
         return std::memcmp(pool_bytes() + line.line * kLineSize, line.contents[0].bytes.data(), kLineSize) == 0;
       });
     });
-    executor->memory().install(pointers(levels[d]));
+    executor->memory().install(sets_of(levels[d]));
     ++installed;
   }
   if (found) {

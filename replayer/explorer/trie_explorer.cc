@@ -127,8 +127,8 @@ class TrieExplorer final : public MemoExplorer {
     life_begins_ = options_.lives > 1 ? subject_->life_begins() : nullptr;
     // A second life may be wrong where obligations have only widened, too, and its operations may be others.
     const uint64_t plan = life_begins_ == nullptr ? 0 : life_begins_->obligations ^ life_begins_->continuation;
-    if (std::exchange(life_plan_, plan) != plan) convergence_.clear();
-    if (!converges_ || leaf_queries_.is_obliged() || keys != keys_ || refused) convergence_.clear();
+    const bool other_life = std::exchange(life_plan_, plan) != plan;
+    if (!converges_ || leaf_queries_.is_obliged() || keys != keys_ || refused || other_life) convergence_.clear();
     if (converges_ && !convergence_.begins(0, /*each_depth=*/false)) {
       // The medium is the same as at an earlier crash point, under the same obligations: nothing is to be done.
     } else if (steady_ && life_begins_ == nullptr) {
@@ -489,63 +489,61 @@ class TrieExplorer final : public MemoExplorer {
   // may differ.
   bool cuts_recovery(int depth) const { return !in_life_ && depth < options_.nested; }
   bool converges() const { return converges_ && !in_life_; }
-  bool merges_lives() const { return options_.merge_lives && !subject_->wants_all(); }
 
   // Walks the second life behind the recovery that has come to its end here. A table that answers badly has none: the
   // first life tells of it.
   void live_on(const UndecidedMemory::Mark& start, Way* way) {
     if (subject_->has_answered_badly()) return;
     ++counts_.lives;
-    if (merges_lives()) {
-      const Signature medium = convergence_.here();
-      const std::array<uint64_t, 5> all = {medium.low, medium.high, life_begins_->obligations,
-                                           life_begins_->continuation, way->leaf->path};
-      if (!begun_.insert(XXH3_64bits(all.data(), sizeof all)).second) return;
-    }
+    if (!is_new(convergence_.here(), *life_begins_, life_begins_->continuation ^ way->leaf->path)) return;
     ++counts_.new_lives;
     lives_.walk(life_begins_, start, way->nested, &way->life_cuts);
   }
 
   void descend_life(const LifeCut& cut) {
     const std::vector<LineSet> lines = executor_->memory().child(cut.cut);
-    LineSets sets;
-    for (const LineSet& line : lines) sets.push_back(&line);
+    const LineSets sets = sets_of(lines);
     convergence_.push(*frontier_, sets);
     const Signature medium = convergence_.level();
     convergence_.pop();
-    const std::array<uint64_t, 4> all = {medium.low, medium.high, cut.at->obligations, 1};
-    if (merges_lives() && !begun_.insert(XXH3_64bits(all.data(), sizeof all)).second) return;
+    if (!is_new(medium, *cut.at, 0)) return;
     subject_->judge_at(cut.at);
     life_queries_.begin_crash_point(*frontier_);
-    cuts_.push(sets, cut.nested());
-    executor_->memory().install(sets);
     in_life_ = true;
-    search(1);
+    search_below(sets, nested_of(cut.cut, *cut.stores), 1);
     in_life_ = false;
-    executor_->memory().uninstall();
-    cuts_.pop();
     subject_->judge_at(nullptr);
+  }
+
+  // Returns whether no equal second life has begun from this medium, or no equal cut has left it. `rest`: a digest of
+  // all else that decides what follows.
+  bool is_new(const Signature& medium, const LifeInstant& at, uint64_t rest) {
+    if (!options_.merge_lives || subject_->wants_all()) return true;
+    if (begun_.size() >= Convergence::kMostKnown) begun_.clear();
+    const std::array<uint64_t, 4> all = {medium.low, medium.high, at.obligations, rest};
+    return begun_.insert(XXH3_64bits(all.data(), sizeof all)).second;
   }
 
   // ---- nested cuts -------------------------------------------------------------------------------
   void descend(int depth, const Cut& cut, const std::vector<NestedStore>& stores) {
     const std::vector<LineSet> lines = executor_->memory().child(cut);
-    LineSets sets;
-    for (const LineSet& line : lines) sets.push_back(&line);
+    LineSets sets = sets_of(lines);
     std::vector<LineSet> visible;
     if (options_.visible_only) visible_parts(&sets, &visible);
     // A medium that was explored before is left out: its recoveries and answers are the same.
     convergence_.push(*frontier_, sets);
     if (convergence_.begins(depth + 1, subject_->wants_all())) {
-      cuts_.push(sets, {cut.stores_seen,
-                        cut.after_return,
-                        {stores.begin(), stores.begin() + static_cast<ptrdiff_t>(cut.stores_seen)}});
-      executor_->memory().install(sets);
-      search(depth + 1);
-      executor_->memory().uninstall();
-      cuts_.pop();
+      search_below(sets, nested_of(cut, stores), depth + 1);
     }
     convergence_.pop();
+  }
+
+  void search_below(const LineSets& sets, Image::Nested nested, int depth) {
+    cuts_.push(sets, std::move(nested));
+    executor_->memory().install(sets);
+    search(depth);
+    executor_->memory().uninstall();
+    cuts_.pop();
   }
 
   static void visible_parts(LineSets* sets, std::vector<LineSet>* out) {

@@ -138,8 +138,7 @@ class Subject {
     answers->put(undisturbed().data(), undisturbed().size());
   }
 
-  // ---- second lives: the continuation, the subject's work on the table that recovery has opened (EXPLORER.md)
-  // --------
+  // ---- second lives (EXPLORER.md): the continuation is the subject's work on the table that recovery has opened -----
   using LifePoint = std::shared_ptr<const LifeInstant>;
   // Returns the instant at which a second life begins at the crash point at hand; null: the subject has no
   // continuation.

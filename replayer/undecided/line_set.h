@@ -32,6 +32,14 @@ inline LineSet definite_line(uint64_t line, const Content& content) {
 
 using LineSets = std::vector<const LineSet*>;
 
+// Returns the sets of `lines`, which outlive them.
+inline LineSets sets_of(const std::vector<LineSet>& lines) {
+  LineSets out;
+  out.reserve(lines.size());
+  for (const LineSet& line : lines) out.push_back(&line);
+  return out;
+}
+
 // Candidates of a line by their index in its set, ascending; most lines have two.
 using Alive = absl::InlinedVector<uint32_t, 4>;
 

@@ -165,8 +165,8 @@ MUTANTS = (
     Mutant(
         name="recoveries-meet-though-a-key-is-new",
         file="replayer/explorer/trie_explorer.cc",
-        old="leaf_queries_.is_obliged() || keys != keys_ || refused)",
-        new="leaf_queries_.is_obliged() || refused)",
+        old="leaf_queries_.is_obliged() || keys != keys_ || refused || other_life)",
+        new="leaf_queries_.is_obliged() || refused || other_life)",
     ),
     Mutant(
         name="a-medium-whose-line-may-hold-more-is-taken-for-known",
@@ -177,8 +177,8 @@ MUTANTS = (
     Mutant(
         name="a-refusal-that-was-right-stays-right",
         file="replayer/explorer/trie_explorer.cc",
-        old="keys != keys_ || refused) convergence_.clear();",
-        new="keys != keys_) convergence_.clear();",
+        old="keys != keys_ || refused || other_life) convergence_.clear();",
+        new="keys != keys_ || other_life) convergence_.clear();",
     ),
     Mutant(
         name="a-state-goes-on-without-its-stores",

@@ -35,9 +35,7 @@ std::optional<std::string> ConcreteReplay::enter(size_t depth, const LineSets& l
   for (const Image::Line& line : image_.levels[depth]) {
     definite.push_back({.line = line.line, .contents = {line.content}, .base = {}, .visible = 0, .diff = 0});
   }
-  LineSets sets;
-  for (const LineSet& set : definite) sets.push_back(&set);
-  executor_->memory().install(sets);
+  executor_->memory().install(sets_of(definite));
   auto wrong = recover(depth);
   executor_->memory().uninstall();
   return wrong;
@@ -77,13 +75,10 @@ std::optional<std::string> ConcreteReplay::descend(size_t depth, const std::vect
   std::optional<std::string> refused;
   for (const Cut& cut : cuts) {
     if (!same_place(cut, wanted, stores)) continue;
-    const auto seen = stores.begin() + static_cast<ptrdiff_t>(cut.stores_seen);
     image_.nested.resize(depth);
-    image_.nested.push_back({cut.stores_seen, cut.after_return, {stores.begin(), seen}});
+    image_.nested.push_back(nested_of(cut, stores));
     const std::vector<LineSet> lines = executor_->memory().child(cut);
-    LineSets legal;
-    for (const LineSet& line : lines) legal.push_back(&line);
-    auto wrong = enter(depth + 1, legal);
+    auto wrong = enter(depth + 1, sets_of(lines));
     if (!wrong) return std::nullopt;
     refused = std::move(wrong);
   }

@@ -51,9 +51,7 @@ std::vector<std::optional<Exposure>> FunctionalCheck::ask(const std::vector<Quer
     visible.push_back({.line = set->line, .contents = {seen}, .base = {}, .visible = 0, .diff = 0});
     image.levels[0].push_back({set->line, seen, static_cast<uint32_t>(set->contents.size()), false});
   }
-  LineSets sets;
-  for (const LineSet& set : visible) sets.push_back(&set);
-  executor_->memory().install(sets);
+  executor_->memory().install(sets_of(visible));
 
   std::vector<std::optional<Exposure>> out;
   Decisions none;  // every line has one content, so that nothing branches

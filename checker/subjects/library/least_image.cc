@@ -27,13 +27,6 @@ LineSet part_of(const LineSet& set, uint32_t first, uint32_t end, bool lost) {
   return out;
 }
 
-LineSets pointers(const std::vector<LineSet>& sets) {
-  LineSets out;
-  out.reserve(sets.size());
-  for (const LineSet& set : sets) out.push_back(&set);
-  return out;
-}
-
 }  // namespace
 
 std::optional<LeastImage::Shown> LeastImage::find(const Question& question, const LineSets& legal) {
@@ -63,7 +56,7 @@ std::string LeastImage::answer(QueryId query) {
   return std::move(other_answer_);
 }
 
-LineSets LeastImage::legal(size_t depth) const { return depth == 0 ? *first_ : pointers(levels_[depth].legal); }
+LineSets LeastImage::legal(size_t depth) const { return depth == 0 ? *first_ : sets_of(levels_[depth].legal); }
 
 // ---- one question --------------------------------------------------------------------------------
 
@@ -126,10 +119,9 @@ bool LeastImage::inwards(size_t depth, const std::vector<Cut>& cuts, const std::
   for (size_t i = level.cut.value_or(0); i < (level.cut ? std::min(*level.cut + 1, cuts.size()) : cuts.size()); ++i) {
     std::vector<LineSet> children = executor_->memory().child(cuts[i]);
     std::sort(children.begin(), children.end(), [](const LineSet& a, const LineSet& b) { return a.line < b.line; });
-    if (!shown_from(depth + 1, pointers(children))) continue;
-    const auto seen = stores.begin() + static_cast<ptrdiff_t>(cuts[i].stores_seen);
+    if (!shown_from(depth + 1, sets_of(children))) continue;
     level.found_cut = i;
-    level.nested = {cuts[i].stores_seen, cuts[i].after_return, {stores.begin(), seen}};
+    level.nested = nested_of(cuts[i], stores);
     levels_[depth + 1].legal = std::move(children);
     return true;
   }
@@ -252,7 +244,7 @@ LeastImage::Shown LeastImage::taken() {
     if (depth > 0) out.image.nested.push_back(levels_[depth - 1].nested);
     std::vector<Image::Line>& lines = out.image.levels.emplace_back();
     const std::vector<LineSet> kept = levels_[depth].legal;
-    const LineSets sets = depth == 0 ? *first_ : pointers(kept);
+    const LineSets sets = depth == 0 ? *first_ : sets_of(kept);
     std::vector<bool> lost;
     for (const LineSet* set : sets) lost.push_back(levels_[depth].open->contains(set->line));
     const auto asked = [&](size_t line) {

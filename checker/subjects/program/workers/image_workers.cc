@@ -306,9 +306,7 @@ bool ImageWorkers::take_ahead(Member* member, Lock* lock) {
   to_begin_.pop_front();
   ahead->begun = true;
   ++under_way_;
-  LineSets sets;
-  for (const LineSet& set : *ahead->sets) sets.push_back(&set);
-  if (place(member, ahead->point, sets, ahead->choice, ahead->name, lock)) {
+  if (place(member, ahead->point, sets_of(*ahead->sets), ahead->choice, ahead->name, lock)) {
     lock->unlock();
     auto traced = member->worker->trace(false);
     lock->lock();
