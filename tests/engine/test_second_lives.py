@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from powercut.scenarios import catalog, scenario, targets
-from tests.real_engine import Exploration, Subject, explore, record
+from tests.real_engine import Exploration, Subject, explore, planted_bugs, record
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("real_engine")]
 
@@ -82,3 +83,40 @@ def test_what_only_a_second_life_shows_is_found_however_lives_are_merged(target:
     for finding in merged.findings:
         assert "In a second life: behind recovery came " in finding["message"]
         assert finding["invariant"] != "not-idempotent" and finding["crash_point"]["depth"] == 1
+
+
+#: Planted bugs, and scenarios of which one life shows nothing of them: an operation of the continuation does.
+PLANTED = [
+    *(
+        ("bch", "erase_first_copy", "map_erase"),
+        ("bch", "kick_out", "map_erase"),
+        ("bch", "log_unordered", "map_insert"),
+    ),
+    *(("bch", "move_clear_first", "map_erase"), ("bch", "move_duplicate", "map_insert")),
+    *(("bch", "log_not_replayed", "map_erase"), ("bch", "path_end_unordered", "map_erase")),
+    *(("bch", "update_two_writes", "map_erase"), ("bch", "update_unordered", "map_update")),
+    *(("cceh", "erase_unflushed", "map_update"), ("cceh", "key_before_value", "map_update")),
+    *(("cceh", "sentinel_leaks", "map_update"), ("cceh", "update_unflushed", "map_erase")),
+    *(("clevel", "context_in_place", "map_insert"), ("clevel", "context_unordered", "map_insert")),
+    *(("clevel", "index_after_context", "map_insert"), ("clevel", "index_before_items", "map_insert")),
+    *(("clevel", "insert_unordered", "map_update"), ("clevel", "rehash_clear_first", "map_insert")),
+    *(("clevel", "update_frees_first", "map_erase"), ("clevel", "update_unordered", "map_erase")),
+    ("dash", "erase_not_flushed", "map_update"),
+]
+QUICK = {"erase_first_copy", "key_before_value", "insert_unordered", "erase_not_flushed"}
+
+
+@pytest.mark.parametrize(
+    ("target", "toggle", "scenario_name"),
+    [pytest.param(*bug, id="/".join(bug), marks=() if bug[1] in QUICK else pytest.mark.long) for bug in PLANTED],
+)
+def test_a_planted_bug_shows_in_a_second_life_alone(
+    target: str, toggle: str, scenario_name: str, tmp_path: Path
+) -> None:
+    bug = next(subject for subject in planted_bugs() if (subject.target, subject.toggle) == (target, toggle))
+    trace = record(replace(bug, scenario=core(target, scenario_name)), tmp_path)
+    one, nothing = wrong_answers(trace, *LIVES[2:])
+    assert (one.result["verdict"], nothing) == ("consistent", set())
+    merged, wrong = wrong_answers(trace, *LIVES)
+    assert merged.result["verdict"] == "inconsistent"
+    assert wrong_answers(trace, *LIVES, "--no-merge-lives")[1] == wrong
